@@ -191,14 +191,17 @@ impl App {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed))
     }
 
-    /// Checks whether the database answers. Only one check runs at a time. Callers during a check
-    /// get Ok, unless it already takes too long.
+    /// Checks whether the database answers. Only one check runs at a time. Callers during a check get
+    /// Ok, unless it already takes too long.
     pub(crate) async fn reaches_database(&self) -> Result<(), Error> {
-        let away = || Error::Database(SILENT.into());
+        self.check_database().await.map_err(Unreachable::into_error)
+    }
+
+    async fn check_database(&self) -> Result<(), Unreachable> {
         let since = {
             let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
             match *asking {
-                Some(since) if since.elapsed() > ANSWERS_WITHIN => return Err(away()),
+                Some(since) if since.elapsed() > ANSWERS_WITHIN => return Err(Unreachable::Silent),
                 Some(_) => return Ok(()),
                 None => *asking.insert(Instant::now()),
             }
@@ -210,7 +213,10 @@ impl App {
             names.map(drop)
         });
         let left = ANSWERS_WITHIN.saturating_sub(since.elapsed());
-        tokio::time::timeout(left, asked).await.unwrap_or_else(|_| Err(away()))
+        match tokio::time::timeout(left, asked).await {
+            Ok(answered) => answered.map_err(Unreachable::Failed),
+            Err(_) => Err(Unreachable::Silent),
+        }
     }
 
     /// Sends a request to a queue and awaits the answer without blocking a thread.
@@ -218,7 +224,7 @@ impl App {
         let (reply, answer) = tokio::sync::oneshot::channel();
         queue.submit(call, move |said| drop(reply.send(said)))?;
         let answer = async { answer.await.unwrap_or(Err(Error::Closed)) };
-        Ok(self.while_reached(answer).await.map_err(perhaps)?)
+        Ok(self.while_reached(answer, Unreachable::outcome_unknown).await?)
     }
 
     /// Runs a blocking read, and gives up when the database stops answering.
@@ -226,7 +232,7 @@ impl App {
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.while_reached(self.wait(work)).await
+        self.while_reached(self.wait(work), Unreachable::into_error).await
     }
 
     /// Runs a blocking change, and gives up when the database stops answering: then the outcome is
@@ -235,27 +241,48 @@ impl App {
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.read(work).await.map_err(perhaps)
+        self.while_reached(self.wait(work), Unreachable::outcome_unknown).await
     }
 
-    /// Awaits an answer for as long as the database answers checks.
-    async fn while_reached<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    /// Awaits an answer for as long as the database answers checks. `failed` gives the error otherwise.
+    async fn while_reached<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Error>>,
+        failed: impl Fn(Unreachable) -> Error,
+    ) -> Result<T, Error> {
         let mut answer = std::pin::pin!(answer);
         loop {
             match tokio::time::timeout(LONG, &mut answer).await {
                 Ok(answer) => return answer,
-                Err(_) => self.reaches_database().await?,
+                Err(_) => self.check_database().await.map_err(&failed)?,
             }
         }
     }
 }
 
-/// Turns the error of a silent database into an unknown outcome: a change may still happen.
-/// Repeated with its idempotency key, it happens once.
-fn perhaps(error: Error) -> Error {
-    match error {
-        Error::Database(why) if why == SILENT => Error::Unknown(why),
-        error => error,
+/// Why a check did not reach the database.
+enum Unreachable {
+    /// It does not answer.
+    Silent,
+    /// It answered with an error.
+    Failed(Error),
+}
+
+impl Unreachable {
+    fn into_error(self) -> Error {
+        match self {
+            Unreachable::Silent => Error::Database(SILENT.into()),
+            Unreachable::Failed(error) => error,
+        }
+    }
+
+    /// The error of a change: a silent database may still make it. Repeated with its idempotency key,
+    /// it is made once.
+    fn outcome_unknown(self) -> Error {
+        match self {
+            Unreachable::Silent => Error::Unknown(SILENT.into()),
+            Unreachable::Failed(error) => error,
+        }
     }
 }
 
@@ -264,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_a_database_that_does_not_answer_is_told_so() {
+    fn a_wait_for_a_silent_database_ends_with_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let app = App::new(service, Settings::default());
@@ -273,8 +300,8 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let began = Instant::now();
         let never = std::future::pending::<Result<(), Error>>();
-        let told = runtime.block_on(app.while_reached(never));
-        assert!(matches!(&told, Err(Error::Database(why)) if why == SILENT), "{told:?}");
+        let error = runtime.block_on(app.while_reached(never, Unreachable::into_error));
+        assert!(matches!(&error, Err(Error::Database(why)) if why == SILENT), "{error:?}");
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
         // While the database answers checks, slow work may take its time.
         *app.0.asking.lock().unwrap() = None;
@@ -282,6 +309,6 @@ mod tests {
             tokio::time::sleep(LONG + Duration::from_millis(200)).await;
             Ok(5)
         };
-        assert!(matches!(runtime.block_on(app.while_reached(long)), Ok(5)));
+        assert!(matches!(runtime.block_on(app.while_reached(long, Unreachable::into_error)), Ok(5)));
     }
 }

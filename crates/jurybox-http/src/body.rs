@@ -27,7 +27,7 @@ impl<T: Serialize> IntoResponse for JsonBody<T> {
             Err(error) => Problem::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal",
-                format!("the answer cannot be written: {error}"),
+                format!("the answer cannot be written as JSON: {error}"),
                 "Please report it.",
             )
             .into_response(),
@@ -54,7 +54,7 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 /// Refuses lists, because serde would read one as an object with its fields in order.
 pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
     match bytes.trim_ascii_start().first() {
-        Some(b'[') => Err(Problem::unusable("the body is a list, and an object is expected")),
+        Some(b'[') => Err(Problem::unusable("the body is a list; an object is expected")),
         _ => Ok(()),
     }
 }
@@ -101,7 +101,7 @@ pub(crate) fn expect(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Prob
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
         && encoding != "identity"
     {
-        return Err(unsupported("the body is compressed, and is not taken so".into()));
+        return Err(unsupported("the body is compressed, which is not supported".into()));
     }
     let said = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -120,7 +120,7 @@ pub(crate) fn too_large(limit: u64) -> Problem {
         StatusCode::PAYLOAD_TOO_LARGE,
         "too_large",
         format!("the body has more than {limit} bytes"),
-        "Send it in parts, or as lines (application/x-ndjson).",
+        "Send it in parts, or items as JSON lines (application/x-ndjson).",
     )
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn too_slow() -> Problem {
         StatusCode::REQUEST_TIMEOUT,
         "too_slow",
         "the body did not arrive in time",
-        "Ask again with the same Idempotency-Key.",
+        "Send the request again with the same Idempotency-Key.",
     )
 }
 

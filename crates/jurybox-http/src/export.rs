@@ -11,7 +11,7 @@ const ITEMS: u64 = 1000;
 const BYTES: u64 = 4 << 20;
 const FIRST: u64 = BYTES / (256 << 10);
 
-/// The verdict that the flat columns show: the first that decides, else the last.
+/// The verdict that the flat columns show: the one that decides the item, else the last.
 fn word(row: &Exported) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
@@ -146,7 +146,7 @@ pub fn pages<E: From<Error>>(
         let now = page(after, many)?;
         if evaluators.get_or_insert_with(|| now.evaluators.clone()) != &now.evaluators {
             return Err(Error::Conflict(
-                "the queue was given other evaluators meanwhile: export it again".into(),
+                "the queue's evaluators changed during the export: start it again".into(),
             )
             .into());
         }

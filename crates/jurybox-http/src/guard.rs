@@ -53,7 +53,7 @@ impl Caller {
             return Ok(());
         }
         Err(forbidden(format!(
-            "{what} takes the role `{}`, which `{}` does not have",
+            "{what} needs the role `{}`, which `{}` does not have",
             role.name(),
             self.actor
         )))
@@ -90,8 +90,8 @@ impl Caller {
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
             Some(own) if own != reviewer && (self.is_bound || !self.may(Role::Admin)) => {
-                let detail = format!("it is `{own}` who is there, and the request speaks for `{reviewer}`");
-                Err(refused(detail, "Leave the reviewer out, or name the one who is there."))
+                let detail = format!("the request is authenticated as `{own}`, and names the reviewer `{reviewer}`");
+                Err(refused(detail, "Name the reviewer that the key, proxy or session belongs to."))
             }
             _ => Ok(()),
         }
@@ -211,8 +211,8 @@ fn starting() -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "not_ready",
-        "the keys of this server have not been read yet",
-        "Ask again after the time that Retry-After names.",
+        "the server is starting and has not read its keys yet",
+        "Try again after the time in Retry-After.",
     )
     .retry_after(1)
 }
@@ -221,7 +221,7 @@ fn unauthorized() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
-        "the request has no key, or one that does not open anything here",
+        "the request has no key, or one that is not valid here",
         "Send Authorization: Bearer SECRET; jurybox server key add makes one.",
     )
 }
@@ -231,7 +231,7 @@ fn expired() -> Problem {
         StatusCode::UNAUTHORIZED,
         "unauthorized",
         "the key has expired",
-        "Make another with jurybox server key add; jurybox server key list shows until when each opens.",
+        "Make a new one with jurybox server key add; jurybox server key list shows when keys expire.",
     )
 }
 
@@ -287,8 +287,8 @@ async fn admitted(need: &RouteAccess, request: &mut Request) -> Result<(), Probl
         Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "too_many_requests",
-            format!("`{}` asks more often than is allowed", caller.actor),
-            "Ask again after the time that Retry-After names; send items in batches.",
+            format!("`{}` sends more requests than its limit allows", caller.actor),
+            "Try again after the time in Retry-After, and send items in batches.",
         )
         .retry_after(seconds)
     })?;
@@ -302,7 +302,7 @@ async fn admitted(need: &RouteAccess, request: &mut Request) -> Result<(), Probl
         None => caller.queues.is_empty() || route.is_some_and(|route| ACROSS.contains(&route.as_str())),
     };
     if !within {
-        return Err(forbidden(format!("`{}` is not for this queue", caller.actor)));
+        return Err(forbidden(format!("`{}` has no access to this queue", caller.actor)));
     }
     note_use(app, &caller);
     request.extensions_mut().insert(caller);
@@ -403,7 +403,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         // If a proxy appends to the client's header, the first value is the client's.
         if headers.get_all(&proxy.header).iter().count() > 1 {
             return Err(Problem::malformed(format!(
-                "there are several headers `{}`: the proxy must replace what clients send under that name",
+                "there are several `{}` headers: the proxy must replace what clients send under that name",
                 proxy.header
             )));
         }
@@ -445,8 +445,8 @@ fn no_keys() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
-        "no key opens this server: those there were have been revoked",
-        "Add one with jurybox server key add; a running server knows it within a second.",
+        "all keys of this server have been revoked",
+        "Add one with jurybox server key add; a running server accepts it within a second.",
     )
 }
 
@@ -466,8 +466,8 @@ fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "misdirected",
-        "without keys this server answers to localhost alone",
-        "Ask http://127.0.0.1, or make a key with jurybox server key add.",
+        "without keys this server answers requests to localhost only",
+        "Use http://127.0.0.1, or make a key with jurybox server key add.",
     ))
 }
 

@@ -88,42 +88,42 @@ impl Metrics {
         all.register_collector(Box::new(Process));
         let registry = all.sub_registry_with_prefix("jurybox");
         let built = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-        registry.register("build", "The program that runs", built);
+        registry.register("build", "The version of the program", built);
         let answered = Family::<RequestLabels, Counter>::default();
         registry.register("requests", "Requests answered", answered.clone());
         let seconds = Family::<RouteLabel, Histogram>::new_with_constructor(|| Histogram::new(STEPS));
-        registry.register("request_seconds", "How long answers took", seconds.clone());
+        registry.register("request_seconds", "Response times", seconds.clone());
         let mut gauge = |name: &str, help: &str| {
             let gauge = PerQueue::default();
             registry.register(name, help, gauge.clone());
             gauge
         };
-        let items = gauge("queue_items", "Items that ever came in");
-        let pending = gauge("queue_pending", "Open items in nobody's hands");
-        let leased = gauge("queue_leased", "Open items in somebody's hands");
+        let items = gauge("queue_items", "Items that ever arrived");
+        let pending = gauge("queue_pending", "Open items that no reviewer holds");
+        let leased = gauge("queue_leased", "Open items that a reviewer holds");
         let closed = gauge("queue_closed", "Closed items");
-        let verdicts = gauge("queue_verdicts", "Verdicts that stand");
-        let head = gauge("queue_head", "The last entry of the log");
-        let lag = gauge("queue_model_lag", "Entries of the log that the model which ranks has not seen");
-        let rankings = gauge("queue_rankings", "Orders made since the queue was opened");
-        let mismatches = gauge("queue_mismatches", "Checkpoints found to differ: an alarm");
+        let verdicts = gauge("queue_verdicts", "Current verdicts");
+        let head = gauge("queue_head", "Number of the last log entry");
+        let lag = gauge("queue_model_lag", "Log entries that the ranking model has not learnt from");
+        let rankings = gauge("queue_rankings", "Rankings made since the queue was opened");
+        let mismatches = gauge("queue_mismatches", "Checkpoints found to differ between servers: an alarm");
         let mut of_hooks = |name: &str, help: &str| {
             let gauge = Family::<WebhookLabels, Gauge>::default();
             registry.register(name, help, gauge.clone());
             gauge
         };
-        let behind = of_hooks("webhook_behind", "Entries of the log that a webhook has still to be told");
-        let failures = of_hooks("webhook_failures", "How often a webhook has failed since it last succeeded");
+        let behind = of_hooks("webhook_behind", "Log entries still to be delivered to a webhook");
+        let failures = of_hooks("webhook_failures", "Failed deliveries to a webhook since the last success");
         let off =
-            of_hooks("webhook_off", "Whether a webhook has failed for too long and is left alone: an alarm");
+            of_hooks("webhook_off", "Whether a webhook was stopped after too many failures: an alarm");
         let deliveries = Family::<DeliveryLabels, Counter>::default();
-        registry.register("webhook_deliveries", "What was sent to webhooks", deliveries.clone());
+        registry.register("webhook_deliveries", "Deliveries to webhooks", deliveries.clone());
         let dropped = Counter::default();
-        registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
+        registry.register("log_lines_dropped", "Log lines dropped because the reader was too slow", dropped.clone());
         let up = Gauge::default();
         registry.register("database_up", "Whether the database answers", up.clone());
         let disk_full = Gauge::default();
-        let help = "Whether the database's disk was full when something was last written: an alarm";
+        let help = "Whether the database's disk was full at the last write: an alarm";
         registry.register("disk_full", help, disk_full.clone());
         Metrics {
             disk_full,

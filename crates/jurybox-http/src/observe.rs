@@ -136,7 +136,7 @@ fn too_long() -> Problem {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         "head_too_large",
         format!("the path and the headers have more than {HEAD} bytes"),
-        "Send what is long in the body.",
+        "Send long values in the body.",
     )
 }
 
@@ -144,8 +144,8 @@ fn busy() -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "busy",
-        "too many requests are being answered",
-        "Ask again after the time that Retry-After names, with the same Idempotency-Key.",
+        "the server is answering too many requests",
+        "Try again after the time in Retry-After, with the same Idempotency-Key.",
     )
     .retry_after(1)
 }
@@ -155,7 +155,7 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
-        "this is a fault of the program",
+        "the server failed with an internal error",
         "Please report it, with the lines about this request from the server's log.",
     )
     .into_response()

@@ -111,14 +111,14 @@ fn described() -> Value {
         "info": {
             "title": "Jurybox",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Items come in with scores, reviewers claim the next ones, verdicts come back, and the ranking learns whom to trust. Every POST may carry an `Idempotency-Key`: asked twice with the same one, it happens once, and both get the same answer. Every error is `application/problem+json` with a `code` that stays.",
+            "description": "Systems send items with scores, reviewers claim the best ones and send verdicts, and the ranking learns which evaluators to trust. Every POST may have an `Idempotency-Key`: repeated with the same key, it takes effect once and gets the same answer. Every error is `application/problem+json` with a stable `code`.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
         "paths": paths,
         "components": {
             "schemas": named,
-            "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "A key of `jurybox server key add`. Without keys, only the machine itself may ask." } },
+            "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "A key made by `jurybox server key add`. While there are no keys, only requests from the same machine are answered." } },
         },
         "security": [{ "key": [] }],
     })
@@ -137,7 +137,7 @@ fn put_together(named: &mut Map<String, Value>) {
     named["RankBody"]["properties"]["k"]["maximum"] = json!(MOST_AT_ONCE);
     let change = named.get("QueueChange").cloned().unwrap_or_default();
     let mut settings = change.clone();
-    settings["description"] = json!("How a queue is to be set up. What is left out gets its default.");
+    settings["description"] = json!("The settings of a queue. Settings that are left out get their default.");
     settings["required"] = json!(["evaluators"]);
     named.insert("QueueSettings".into(), settings);
     let Some(mut state) = named.remove("QueueProgress") else { return };
@@ -154,28 +154,28 @@ fn put_together(named: &mut Map<String, Value>) {
         .collect();
     own.extend(fields);
     state["required"] = json!(required);
-    state["description"] = json!("How a queue is set up, and how it stands.");
+    state["description"] = json!("The settings and the state of a queue.");
     named.insert("QueueState".into(), state);
 }
 
 /// The description of a status.
 fn why(status: u16) -> &'static str {
     match status {
-        200 => "It is so.",
-        201 => "It was made.",
-        204 => "It is gone.",
-        400 => "The request cannot be read.",
-        401 => "There is no key, or one that opens nothing.",
-        403 => "The key is not for this.",
+        200 => "Success.",
+        201 => "Created.",
+        204 => "Deleted.",
+        400 => "The request cannot be parsed.",
+        401 => "The key is missing or not valid.",
+        403 => "The key lacks the role, or access to the queue.",
         404 => "There is no such queue or item.",
         408 => "The body did not arrive in time.",
-        409 => "It does not fit what has happened since.",
+        409 => "The request conflicts with the current state.",
         413 => "The body is too large.",
-        415 => "The body is not of a kind that is taken.",
-        421 => "Without keys, only localhost is answered to.",
-        422 => "The request can be read, and does not make sense.",
-        429 => "The key asks too often; Retry-After says when to come again.",
-        503 => "The server has too much to do, or its database is away; Retry-After says when to come again.",
+        415 => "The media type is not supported.",
+        421 => "Without keys, only requests to localhost are answered.",
+        422 => "A value of the request is not valid.",
+        429 => "Too many requests with this key; Retry-After says when to try again.",
+        503 => "The server is overloaded, or its database is unreachable; Retry-After says when to try again.",
         _ => "See the problem.",
     }
 }
@@ -219,14 +219,14 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         (shape.collect)(schemas);
         let mut content = shape.content();
         if *lines {
-            content["application/x-ndjson"] = json!({ "schema": { "type": "string", "description": "An item a line; lines that cannot be taken are among `rejected`." } });
+            content["application/x-ndjson"] = json!({ "schema": { "type": "string", "description": "One item per line. Refused lines are listed in `rejected`." } });
         }
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
     if route.method == "POST" {
         parameters.push(json!({
             "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "A key of your own: asked twice with the same one, it happens once.",
+            "description": "Any unique text. A repeated request with the same key takes effect once.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" },
         }));
         statuses.push(400);

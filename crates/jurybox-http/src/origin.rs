@@ -32,7 +32,7 @@ pub(crate) fn same_origin(
     }
     let detail = match (origin, host) {
         (Some(origin), Some(host)) => format!(
-            "the request comes from a page of another site: that is at {origin:?}, and this server was asked as {host:?}"
+            "the request comes from a page of another site: the page is at {origin:?}, and the request is to {host:?}"
         ),
         _ => "the request comes from a page of another site".into(),
     };
@@ -40,7 +40,7 @@ pub(crate) fn same_origin(
         StatusCode::FORBIDDEN,
         "cross_origin",
         detail,
-        "Ask from a page of this server, or from a program. Where it is this server's page behind a proxy, have that pass on the Host it was asked by; for nginx: proxy_set_header Host $http_host.",
+        "Use a page of this server, or a program. Behind a proxy, make it pass on the Host header; for nginx: proxy_set_header Host $http_host.",
     ))
 }
 

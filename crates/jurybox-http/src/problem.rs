@@ -71,7 +71,7 @@ impl Problem {
             StatusCode::BAD_REQUEST,
             "malformed",
             detail,
-            "Correct the request; /openapi.json says what is expected.",
+            "Correct the request; /openapi.json describes it.",
         )
     }
 
@@ -81,7 +81,7 @@ impl Problem {
             StatusCode::UNPROCESSABLE_ENTITY,
             "refused",
             detail,
-            "Correct the value that is named; /openapi.json says what is expected.",
+            "Correct the value that is named; /openapi.json describes it.",
         )
     }
 
@@ -159,42 +159,42 @@ impl IntoResponse for Problem {
     }
 }
 
-const AGAIN: &str = "Ask again after the time that Retry-After names, with the same Idempotency-Key.";
+const AGAIN: &str = "Try again after the time in Retry-After, with the same Idempotency-Key.";
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let (status, advice) = match &error {
-            Error::NoQueue { .. } => (StatusCode::NOT_FOUND, "Make it with PUT /v1/queues/{queue}."),
+            Error::NoQueue { .. } => (StatusCode::NOT_FOUND, "Create it with PUT /v1/queues/{queue}."),
             Error::QueueExists { .. } => (StatusCode::CONFLICT, "Change it with PATCH /v1/queues/{queue}."),
             Error::Conflict(_) => {
-                (StatusCode::CONFLICT, "Look at what has happened since, and decide again.")
+                (StatusCode::CONFLICT, "Read the current state, and decide again.")
             }
             Error::KeyReused { .. } => (
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "Use a new Idempotency-Key for every request that is not a repetition.",
+                "Use a new Idempotency-Key for every new request.",
             ),
             Error::Refused(_) | Error::Library(_) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Correct the value that is named.")
             }
             Error::FileGone => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Whoever keeps this server should put the file back, or a copy of it, and start the server again.",
+                "The administrator should restore the file or a backup of it, and restart the server.",
             ),
             Error::DiskFull(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Whoever keeps this server should make room on the disk of its database. Ask again then, with the same Idempotency-Key.",
+                "The administrator should free space on the disk of the database. Then send the request again with the same Idempotency-Key.",
             ),
             Error::Outdated { .. } => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Whoever keeps this server should start the later program in its place.",
+                "The administrator should start the newer version of the program instead.",
             ),
             Error::Contradiction(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "Please report it, with the lines about this request from the server's log. Asked again as it is, it fails again.",
+                "Please report it, with the lines about this request from the server's log. Repeating the request does not help.",
             ),
             Error::Corrupt(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "Whoever keeps this server should look at its records: jurybox server verify.",
+                "The administrator should check the records: jurybox server verify.",
             ),
             _ => (StatusCode::SERVICE_UNAVAILABLE, AGAIN),
         };
@@ -206,15 +206,15 @@ impl From<Error> for Problem {
             | Error::Unknown(_)
             | Error::Open(_)
             | Error::Corrupt(_) => match &error {
-                Error::Corrupt(_) => "the records contradict themselves".into(),
+                Error::Corrupt(_) => "the stored records contradict each other".into(),
                 Error::DiskFull(_) => "the disk of the database is full: nothing was changed".into(),
                 Error::Contradiction(_) => {
-                    "the database does not take it: it contradicts what is there".into()
+                    "the database refuses the change: it contradicts what is stored".into()
                 }
                 Error::Unknown(_) => {
-                    "the database went away, or does not answer: whether it happened is not known yet".into()
+                    "the database does not answer: it is not known whether the change was made".into()
                 }
-                _ => "the database cannot be reached, or has too much to do".into(),
+                _ => "the database is unreachable or overloaded".into(),
             },
             // Stored keys begin with the caller's name.
             Error::KeyReused { key } => {

@@ -34,17 +34,17 @@ impl Collector for Process {
         let open = std::fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as f64);
         let booted = number_after(&read("stat"), "btime");
         for (name, help, value) in [
-            ("process_resident_memory_bytes", "Memory of this process that is in RAM", kibibytes("VmRSS:")),
+            ("process_resident_memory_bytes", "Resident memory of this process", kibibytes("VmRSS:")),
             ("process_virtual_memory_bytes", "Virtual memory of this process", kibibytes("VmSize:")),
             ("process_open_fds", "Open files, sockets and pipes of this process", open),
             (
                 "process_max_fds",
-                "The most that may be open",
+                "The most files that may be open",
                 number_after(&read("self/limits"), "Max open files"),
             ),
             (
                 "process_start_time_seconds",
-                "When this process began, in seconds since 1970",
+                "Start time of this process, in seconds since 1970",
                 booted.zip(seconds(22)).map(|(booted, since)| booted + since),
             ),
         ] {

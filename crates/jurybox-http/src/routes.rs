@@ -71,41 +71,41 @@ impl Route {
 }
 
 const REVIEWER: &[QueryParam] =
-    &[QueryParam::required("reviewer", "Who", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
+    &[QueryParam::required("reviewer", "The reviewer's name", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
 
 const AFTER: &str = r#"{"type": "integer", "minimum": 0, "maximum": 9007199254740991, "default": 0}"#;
 const LIMIT: &str = r#"{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}"#;
 const ITEMS: &[QueryParam] = &[
     QueryParam::optional(
         "order",
-        "By rank or by arrival",
+        "The order: by rank or by arrival",
         r#"{"type": "string", "enum": ["rank", "arrival"], "default": "rank"}"#,
     ),
-    QueryParam::optional("after", "`next` of the page before", AFTER),
-    QueryParam::optional("limit", "How many", LIMIT),
+    QueryParam::optional("after", "The field `next` of the previous page", AFTER),
+    QueryParam::optional("limit", "The most items of the page", LIMIT),
 ];
 const EXPLAIN: &[QueryParam] =
-    &[QueryParam::optional("explain", "Whether to say why", r#"{"type": "boolean", "default": false}"#)];
+    &[QueryParam::optional("explain", "Whether to include contributions and prediction", r#"{"type": "boolean", "default": false}"#)];
 const EXPORT: &[QueryParam] = &[
     QueryParam::optional(
         "format",
-        "How the table is written",
+        "The format of the table",
         r#"{"type": "string", "enum": ["csv", "jsonl", "parquet"], "default": "jsonl"}"#,
     ),
     QueryParam::optional(
-        "drawn",
-        "Whether only items drawn on arrival have a reward, with the probability of that: what rewards can be weighed by",
+        "random_checks_only",
+        "Whether only random checks have a reward, with the probability of the check. Such rewards can be weighted by it without bias",
         r#"{"type": "boolean", "default": false}"#,
     ),
     QueryParam::optional(
         "safe_csv",
-        "Whether text in CSV that a spreadsheet would run as a formula begins with an apostrophe",
+        "Whether CSV text that a spreadsheet would run as a formula gets an apostrophe in front",
         r#"{"type": "boolean", "default": true}"#,
     ),
 ];
 const EVENTS: &[QueryParam] = &[
-    QueryParam::optional("after", "The number of the last entry seen", AFTER),
-    QueryParam::optional("limit", "How many", LIMIT),
+    QueryParam::optional("after", "The number of the last entry already read", AFTER),
+    QueryParam::optional("limit", "The most entries of the page", LIMIT),
 ];
 
 /// The path of an item, and the one path that takes its place: an item with the id `close` is at
@@ -120,65 +120,65 @@ pub(crate) fn table() -> Vec<Route> {
     const QUEUE: &str = "/v1/queues/{queue}";
     let route = Route::new;
     let mut table = vec![
-        route("GET", "/v1/queues", Some(Read), "listQueues", "The names of the queues", get(queues::list))
+        route("GET", "/v1/queues", Some(Read), "listQueues", "List the queues", get(queues::list))
             .gives(200, of::<wire::QueueList>()),
-        route("PUT", QUEUE, Some(Admin), "putQueue", "Make a queue, or set it up as the body says", put(queues::put))
+        route("PUT", QUEUE, Some(Admin), "putQueue", "Create a queue, or replace its settings", put(queues::put))
             .takes(BodySchema::named("QueueSettings")).gives(200, BodySchema::named("QueueState")).gives(201, BodySchema::named("QueueState")).also(&[409]),
-        route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change what the body names in how a queue is set up", patch(queues::patch))
+        route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change some settings of a queue", patch(queues::patch))
             .takes(of::<wire::QueueChange>()).gives(200, BodySchema::named("QueueState")).also(&[409]),
-        route("GET", QUEUE, Some(Read), "getQueue", "How a queue is set up, and how it stands", get(queues::get))
+        route("GET", QUEUE, Some(Read), "getQueue", "Show the settings and the state of a queue", get(queues::get))
             .gives(200, BodySchema::named("QueueState")),
         Route { gives: vec![(204, None)], ..route("DELETE", QUEUE, Some(Admin), "deleteQueue", "Delete a queue with everything in it", delete(queues::delete)) },
 
-        Route { takes: Some((of::<wire::ItemsBody>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Take in items: one, several, or a stream of lines. Those that are there get the scores and payloads that are new", post(items::post)) }
+        Route { takes: Some((of::<wire::ItemsBody>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Add items: one, several, or a stream of JSON lines. Known items get new scores and payloads", post(items::post)) }
             .gives(200, of::<wire::ItemsAnswer>()),
         route("POST", CLOSE, Some(Admin), "closeItems", "Close items without a verdict", post(items::close))
             .takes(of::<wire::CloseBody>()).gives(200, of::<wire::ChangedCount>()),
         Route { gives: vec![(204, None)], ..route("DELETE", ITEM, Some(Admin), "eraseItem", "Erase an item: its id, scores, tags and payload, and what was learnt from it", delete(items::erase)) },
-        route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Give an item further scores", patch(items::patch_scores))
+        route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Add scores to an item", patch(items::patch_scores))
             .takes(of::<wire::ScoresBody>()).gives(200, of::<wire::ItemsAnswer>()).also(&[409]),
 
-        route("POST", "/v1/queues/{queue}/claims", Some(Review), "claim", "Give a reviewer the next items: the best there are", post(claims::post))
+        route("POST", "/v1/queues/{queue}/claims", Some(Review), "claim", "Claim the best items for a reviewer", post(claims::post))
             .takes(of::<wire::ClaimBody>()).gives(200, of::<wire::ClaimAnswer>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/claims", Some(Review), "listClaims", "What a reviewer holds", get(claims::held))
+        route("GET", "/v1/queues/{queue}/claims", Some(Review), "listClaims", "List the items that a reviewer holds", get(claims::held))
             .asks(REVIEWER).gives(200, of::<wire::HeldItems>()),
-        route("POST", "/v1/queues/{queue}/claims/extend", Some(Review), "extendClaims", "Let a reviewer keep items for another while", post(claims::extend))
+        route("POST", "/v1/queues/{queue}/claims/extend", Some(Review), "extendClaims", "Extend a reviewer's leases", post(claims::extend))
             .takes(of::<wire::LeasesBody>()).gives(200, of::<wire::ChangedCount>()),
-        route("POST", "/v1/queues/{queue}/claims/release", Some(Review), "releaseClaims", "Take items back", post(claims::release))
+        route("POST", "/v1/queues/{queue}/claims/release", Some(Review), "releaseClaims", "Release items to the queue", post(claims::release))
             .takes(of::<wire::LeasesBody>()).gives(200, of::<wire::ChangedCount>()),
-        route("POST", "/v1/queues/{queue}/claims/skip", Some(Review), "skipClaim", "Take an item back that this reviewer does not want again", post(claims::skip))
+        route("POST", "/v1/queues/{queue}/claims/skip", Some(Review), "skipClaim", "Skip an item: release it, and do not hand it to this reviewer again", post(claims::skip))
             .takes(of::<wire::SkipBody>()).gives(200, of::<wire::ChangedCount>()).also(&[409]),
 
-        route("POST", "/v1/queues/{queue}/verdicts", Some(Review), "postVerdicts", "Take in verdicts; one that names another in `revises` takes its place", post(verdicts::post))
+        route("POST", "/v1/queues/{queue}/verdicts", Some(Review), "postVerdicts", "Record verdicts; one that names another in `revises` replaces it", post(verdicts::post))
             .takes(of::<wire::VerdictsBody>()).gives(200, of::<wire::VerdictsAnswer>()),
-        route("POST", "/v1/queues/{queue}/verdicts/undo", Some(Review), "undoVerdict", "Take back a verdict that was just given: the item is the reviewer's own again", post(verdicts::undo))
+        route("POST", "/v1/queues/{queue}/verdicts/undo", Some(Review), "undoVerdict", "Undo a recent verdict: the item is handed to the reviewer again", post(verdicts::undo))
             .takes(of::<wire::UndoBody>()).gives(200, of::<wire::UndoAnswer>()).also(&[409]),
     ];
     table.extend([
-        route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "Items by rank (those that can be given out) or by arrival (all)", get(reads::items))
+        route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "List items by rank (claimable ones) or by arrival (all)", get(reads::items))
             .asks(ITEMS).gives(200, of::<wire::ItemPage>()),
-        route("GET", ITEM, Some(Read), "getItem", "An item with all that is known of it, and why it has its value", get(reads::item))
+        route("GET", ITEM, Some(Read), "getItem", "Show an item in detail", get(reads::item))
             .asks(EXPLAIN).gives(200, of::<wire::ItemDetail>()),
-        route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model, and keep nothing of them", post(reads::rank))
+        route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model without storing them", post(reads::rank))
             .takes(of::<wire::RankBody>()).gives(200, of::<wire::RankedItems>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "What was learnt about each evaluator", get(reads::evaluators))
+        route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "Show what was learnt about each evaluator", get(reads::evaluators))
             .gives(200, of::<wire::EvaluatorList>()).also(&[409]),
-        route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Who would enter and leave the best K if the queue were set up differently", post(reads::preview))
+        route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Preview which items would enter and leave the best K after a change of settings", post(reads::preview))
             .takes(of::<wire::PreviewBody>()).gives(200, of::<wire::PreviewAnswer>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "What was found, against random picks and the plain mean, and what may have been missed", get(reads::report))
+        route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "Report what was found, compared with a random order and a plain average, and what was missed", get(reads::report))
             .gives(200, of::<wire::ReportAnswer>()),
-        route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Everything there is, as a table: an item a row, with scores, tags, payload and what was said of it", get(export::export))
+        route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Export all items as a table with scores, tags, payloads and verdicts", get(export::export))
             .asks(EXPORT).gives(200, BodySchema::texts(export::KINDS)),
-        route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(reads::events))
+        route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "List entries of the activity log", get(reads::events))
             .asks(EVENTS).gives(200, of::<wire::EventPage>()),
-        route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "Where else the queue's log is told, and how that stands", get(webhooks::list))
+        route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "List the webhooks that receive the queue's activity log, with their state", get(webhooks::list))
             .gives(200, of::<wire::WebhookList>()),
-        route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Tell the queue's log elsewhere too: make a webhook, change it, or have it tried again", put(webhooks::put))
+        route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Create, change or resume a webhook that receives the queue's activity log", put(webhooks::put))
             .takes(of::<wire::WebhookBody>()).gives(200, of::<wire::WebhookState>()).gives(201, of::<wire::WebhookState>()).also(&[409]),
         Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(webhooks::delete)) },
         route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::HealthStatus>()),
-        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::HealthStatus>()),
-        route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, BodySchema::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
+        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded and the database answers", get(health::ready)).gives(200, of::<health::HealthStatus>()),
+        route("GET", "/metrics", Some(Read), "metrics", "Metrics in the OpenMetrics format of Prometheus", get(health::metrics)).gives(200, BodySchema::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
     ]);
     table
 }
@@ -212,7 +212,7 @@ pub(crate) async fn not_found() -> Problem {
         StatusCode::NOT_FOUND,
         "no_route",
         "there is nothing at this path",
-        "/api shows what there is.",
+        "/api lists all paths.",
     )
 }
 
@@ -220,8 +220,8 @@ async fn not_allowed(request: Request) -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        format!("{} cannot be asked of this path", request.method()),
-        "Allow names the methods that can; /api shows what they do.",
+        format!("this path has no method {}", request.method()),
+        "The Allow header lists its methods; /api describes them.",
     )
 }
 

@@ -184,14 +184,14 @@ impl Proxy {
     /// ```
     /// use jurybox_http::Proxy;
     /// assert!(Proxy::refuses("X-Forwarded-User").is_none());
-    /// assert!(Proxy::refuses("X User").unwrap().contains("no name"));
-    /// assert!(Proxy::refuses("User-Agent").unwrap().contains("something else"));
+    /// assert!(Proxy::refuses("X User").unwrap().contains("not a valid"));
+    /// assert!(Proxy::refuses("User-Agent").unwrap().contains("another meaning"));
     /// ```
     pub fn refuses(header: &str) -> Option<String> {
         match header.parse::<axum::http::HeaderName>() {
-            Err(_) => Some(format!("{header:?} is no name of a header")),
+            Err(_) => Some(format!("{header:?} is not a valid header name")),
             Ok(name) if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("sec-") => {
-                Some(format!("the header `{name}` says something else than who is there"))
+                Some(format!("the header `{name}` has another meaning and cannot name a person"))
             }
             Ok(_) => None,
         }

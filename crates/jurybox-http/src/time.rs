@@ -29,7 +29,7 @@ impl std::str::FromStr for Time {
 
     fn from_str(text: &str) -> Result<Self, String> {
         parsed(text).ok_or_else(|| {
-            format!("{text:?} is no time: write it with its zone, such as 2026-11-15T10:00:00Z")
+            format!("{text:?} is not a time with a zone, such as 2026-11-15T10:00:00Z")
         })
     }
 }

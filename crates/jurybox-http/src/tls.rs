@@ -44,7 +44,7 @@ fn acceptor(tls: &Tls) -> io::Result<TlsAcceptor> {
         CertificateDer::pem_file_iter(&tls.certificate).and_then(Iterator::collect);
     let chain = chain.map_err(|error| refuse(&tls.certificate, &pem(error)))?;
     if chain.is_empty() {
-        return Err(refuse(&tls.certificate, &"there is no certificate in it"));
+        return Err(refuse(&tls.certificate, &"it contains no certificate"));
     }
     let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| refuse(&tls.key, &pem(error)))?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -32,7 +32,7 @@ impl<S> WriteTimeout<S> {
         let waits = self.waits.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match waits.as_mut().poll(context) {
             Poll::Ready(()) => {
-                Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the answer was not taken in time")))
+                Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client did not read the answer in time")))
             }
             Poll::Pending => Poll::Pending,
         }

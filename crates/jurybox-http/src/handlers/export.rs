@@ -64,8 +64,8 @@ pub(crate) async fn export(
     QueryParams(ExportQuery { format, random_checks_only, safe_csv }): QueryParams<ExportQuery>,
 ) -> Result<Response<Body>, Problem> {
     let Ok(room) = app.0.exports.clone().try_acquire_owned() else {
-        let detail = "several exports are being sent already, each for as long as its reader takes";
-        let advice = "Ask again after the time that Retry-After names.";
+        let detail = "too many exports are running; each takes as long as its client reads";
+        let advice = "Try again after the time in Retry-After.";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail, advice).retry_after(5));
     };
     let queue = app.queue(&name).await?;
@@ -143,7 +143,7 @@ impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes))) {
             Ok(()) => Ok(bytes.len()),
-            Err(_) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
+            Err(_) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has disconnected")),
         }
     }
 

@@ -42,8 +42,8 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatu
         return Ok(JsonBody(HealthStatus { status: "ready", in_trouble, webhooks_off }));
     }
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    let advice = "Send requests here once this says that it is ready.";
-    Err(Problem::new(status, "not_ready", "the queues are being loaded", advice).retry_after(1))
+    let advice = "Send requests once this answers 200.";
+    Err(Problem::new(status, "not_ready", "the queues are still being loaded", advice).retry_after(1))
 }
 
 /// The metrics, with the queues that the caller may see.

@@ -66,7 +66,7 @@ pub(crate) async fn items(
         Err(problem) => {
             let ItemsAnswer { accepted, updated, unchanged, rejected, .. } = &taking.answer;
             Err(problem.after(&format!(
-                "lines up to {} were taken in: {accepted} accepted, {updated} updated, {unchanged} unchanged, {} rejected",
+                "lines up to {} were stored: {accepted} accepted, {updated} updated, {unchanged} unchanged, {} rejected",
                 taking.done,
                 rejected.len()
             )))
@@ -117,7 +117,7 @@ impl ItemIntake<'_> {
                 self.line(&mut lines).await?;
                 if self.answer.rejected.len() > MOST_REJECTED {
                     return Err(Problem::unusable(format!(
-                        "more than {MOST_REJECTED} lines cannot be taken"
+                        "more than {MOST_REJECTED} lines were refused"
                     )));
                 }
             }

@@ -98,7 +98,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Idempotency {
         });
         let key = key.ok_or_else(|| {
             Problem::malformed(format!(
-                "an Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII, none of them a blank"
+                "an Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters without spaces"
             ))
         })?;
         Ok(Idempotency(Some(key.into())))
@@ -149,7 +149,7 @@ pub(crate) fn unexpected() -> Problem {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
-        "the queue gave an answer to another question",
+        "the queue gave an answer of another kind",
         "Please report it.",
     )
 }
@@ -159,7 +159,7 @@ pub(crate) fn no_asset() -> Problem {
         StatusCode::NOT_FOUND,
         "no_route",
         "there is nothing at this path",
-        "/api shows what there is.",
+        "/api lists all paths.",
     )
 }
 

@@ -43,7 +43,7 @@ pub(crate) async fn put(
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if !fits || name.bytes().all(|byte| byte == b'.') {
         return Err(Problem::unusable(format!(
-            "{name:?} is no name for a webhook: 1 to 64 of A-Z, a-z, 0-9, `.`, `_`, `-`"
+            "{name:?} is not a valid name for a webhook: use 1 to 64 of A-Z, a-z, 0-9, `.`, `_`, `-`"
         )));
     }
     WebhookTarget::parse(&url, app.0.settings.webhooks.allow_private)
@@ -83,7 +83,7 @@ fn no_hook() -> Problem {
     Problem::new(
         StatusCode::NOT_FOUND,
         "no_webhook",
-        "there is no webhook of that name in this queue",
-        "GET /v1/queues/{queue}/webhooks names those there are.",
+        "this queue has no webhook of that name",
+        "GET /v1/queues/{queue}/webhooks lists them.",
     )
 }

@@ -212,8 +212,8 @@ impl Stream for EventLines {
 /// The endpoint of the stream.
 pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let Ok(place) = app.0.watch.streams.clone().try_acquire_owned() else {
-        let advice = "Close other pages of this server; this one is right as of when it was loaded.";
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many pages listen", advice)
+        let advice = "Close other pages of this server, or reload this page to update it.";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many pages are open", advice)
             .retry_after(30));
     };
     let (lines, receiver) = mpsc::channel(64);

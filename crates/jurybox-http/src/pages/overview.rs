@@ -284,7 +284,7 @@ fn desk_list(caller: &Caller, names: &[String]) -> Markup {
         (navigation(caller, None, "Queues", None))
         main class="door" {
             h1 { "Desks" }
-            @if names.is_empty() { p { "There is no queue yet." } }
+            @if names.is_empty() { p { "No queue yet." } }
             @for name in names { p { a href={ "/q/" (name) "/desk" } { (name) } } }
         }
     }

@@ -26,28 +26,28 @@ impl WebhookTarget {
         if url.len() > LONGEST {
             return Err(format!("the URL has {} bytes, more than {LONGEST}", url.len()));
         }
-        let uri: Uri = url.parse().map_err(|_| "it is no URL".to_string())?;
+        let uri: Uri = url.parse().map_err(|_| "it is not a valid URL".to_string())?;
         let secure = match uri.scheme_str() {
             Some("https") => true,
             Some("http") if private => false,
-            _ => return Err("a webhook begins with https://".into()),
+            _ => return Err("a webhook's URL must begin with https://".into()),
         };
-        let authority = uri.authority().ok_or("it names no host")?;
+        let authority = uri.authority().ok_or("the URL has no host")?;
         if authority.as_str().contains('@') {
             return Err(
-                "a name or a password in a URL is not sent: what is signed is known by its signature".into(),
+                "the URL has a user name or password, which is not sent: receivers check the signature instead".into(),
             );
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_string();
         if host.is_empty() {
-            return Err("it names no host".into());
+            return Err("the URL has no host".into());
         }
         if let Ok(address) = host.parse::<IpAddr>() {
             reachable(address, private)?;
         }
         let after = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
         if !after.is_empty() && authority.port_u16().is_none() {
-            return Err(format!("`{after}` is no port"));
+            return Err(format!("`{after}` is not a valid port"));
         }
         let port = authority.port_u16().unwrap_or(if secure { 443 } else { 80 });
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_string();
@@ -61,10 +61,10 @@ impl WebhookTarget {
             Ok(address) => vec![(address, self.port).into()],
             Err(_) => tokio::net::lookup_host((self.host.as_str(), self.port))
                 .await
-                .map_err(|_| "the name of its host is not known".to_string())?
+                .map_err(|_| "the host name cannot be resolved".to_string())?
                 .collect(),
         };
-        let mut why = "the name of its host stands for no address".to_string();
+        let mut why = "the host name has no address".to_string();
         let mut allowed = Vec::new();
         for address in found {
             match reachable(address.ip(), private) {
@@ -80,7 +80,7 @@ fn reachable(address: IpAddr, private: bool) -> Result<(), String> {
     if private || is_public(address) {
         return Ok(());
     }
-    Err("its host is an address of a private network, or of this machine".into())
+    Err("the host is at a private address or on this machine".into())
 }
 
 /// Whether an address is on the public internet.

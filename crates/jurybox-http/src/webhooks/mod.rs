@@ -150,7 +150,7 @@ async fn attempt(
     ];
     match send::post(&target, &headers, body, private).await.map_err(passing)? {
         200..=299 => Ok(()),
-        status @ 300..=399 => Err(passing(format!("it answered {status}, and nothing is followed"))),
+        status @ 300..=399 => Err(passing(format!("it answered {status}; redirects are not followed"))),
         status => Err(DeliveryFailure { why: format!("it answered {status}"), gone: status == 410 }),
     }
 }

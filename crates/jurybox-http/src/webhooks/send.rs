@@ -32,7 +32,7 @@ pub(super) async fn post(
     body: &[u8],
     private: bool,
 ) -> Result<u16, String> {
-    let late = |_| "it does not answer in time".to_string();
+    let late = |_| "it did not answer in time".to_string();
     let addresses = timeout(REACH, target.resolved(private)).await.map_err(late)??;
     let stream = connect(&addresses).await?;
     let _ = stream.set_nodelay(true);
@@ -57,7 +57,7 @@ pub(super) async fn post(
         exchange(TlsConnector::from(TRUST.clone()).connect(name, stream).await?, &request).await
     };
     let answer = timeout(ANSWER, answer).await.map_err(late)?;
-    answer.map_err(|error| format!("it does not answer as it should: {error}"))
+    answer.map_err(|error| format!("the exchange failed: {error}"))
 }
 
 async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
@@ -87,7 +87,7 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8
         }
         head.extend_from_slice(&piece[..read]);
         if head.len() > HEAD {
-            return Err(io::Error::other("its answer begins with too much"));
+            return Err(io::Error::other("the head of the response is too long"));
         }
     }
 }
@@ -100,7 +100,7 @@ fn status(head: &mut Vec<u8>) -> io::Result<Option<u16>> {
             .and_then(|rest| rest.get(2..5))
             .and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok())
             .filter(|status| (100..600).contains(status))
-            .ok_or_else(|| io::Error::other("that is no HTTP"))?;
+            .ok_or_else(|| io::Error::other("the response is not HTTP"))?;
         if status >= 200 {
             return Ok(Some(status));
         }

@@ -28,7 +28,7 @@ pub(crate) fn shown(secret: &Secret) -> String {
 pub(crate) fn read(text: &str) -> Result<Secret, String> {
     let bytes = text.strip_prefix(PREFIX).and_then(|text| STANDARD.decode(text).ok());
     bytes.filter(|bytes| BYTES.contains(&bytes.len())).map(Secret::of).ok_or_else(|| {
-        format!("a secret is `{PREFIX}` and 24 to 64 bytes in base64; leave it out, and one is made")
+        format!("a secret is `{PREFIX}` followed by 24 to 64 bytes in base64; leave it out to get a new one")
     })
 }
 

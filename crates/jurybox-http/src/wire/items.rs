@@ -33,7 +33,7 @@ where
             let mut each = BTreeMap::new();
             while let Some((name, value)) = map.next_entry::<Name, V>()? {
                 if each.contains_key(&name) {
-                    return Err(A::Error::custom(format_args!("`{}` is there twice", &*name)));
+                    return Err(A::Error::custom(format_args!("`{}` appears twice", &*name)));
                 }
                 each.insert(name, value);
             }
@@ -146,7 +146,7 @@ impl From<ItemBody> for jurybox_server::NewItem {
 /// Items to add or update: several, or one.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "the schema; which of the two it is, is told by its fields when it is read")]
+#[expect(dead_code, reason = "for the schema; `ItemsBody::read` tells the forms apart by their fields")]
 pub(crate) enum ItemsBody {
     Several(SeveralItems),
     One(ItemBody),

@@ -296,7 +296,7 @@ pub(super) async fn skip(
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let given = [said.other.trim(), said.reason.trim()].into_iter().find(|given| !given.is_empty());
-    let given = given.ok_or_else(|| Problem::unusable("choose a reason for skipping it, or write one"))?;
+    let given = given.ok_or_else(|| Problem::unusable("choose a reason for skipping the item, or write one"))?;
     let reason = Name::try_from(given.to_string()).map_err(Problem::unusable)?.into();
     let request = Request::Skip { reviewer: said.reviewer.into(), item: said.item.into(), reason };
     let skipped = ask(&app, &queue, &caller, &key, request).await;
