@@ -1,13 +1,15 @@
-// What was just said and can still be taken back, the last one last; and the line that shows for how long.
+// The verdicts and skips that can still be undone, newest last, and the line that shows how long
+// the last one can.
 import { made } from "./bar.js";
 
 export class Undoable {
-  // `waits(id)`: whether it is still here and the server may not have begun to count; `undo` takes the last one back.
+  // `waits(id)`: whether the entry is still in the outbox, so that its time may not have begun.
+  // `undo` undoes the last entry.
   constructor(element, span, waits, undo) {
     Object.assign(this, { element, span, waits, undo, all: [], drawn: null });
   }
 
-  // `one`: its id, its words, the item that it was about, the note beside it, and until when it can be taken back, by this clock.
+  // `one`: its id, words, item, note, and until when it can be undone, by the browser's clock.
   add(one) {
     this.all.push(one);
     this.draw();
@@ -22,7 +24,7 @@ export class Undoable {
     return this.all.find((one) => one.id === id);
   }
 
-  // Forgets what can be taken back no more.
+  // Forgets entries that can no longer be undone.
   age() {
     this.all = this.all.filter((one) => one.undoing || this.waits(one.id) || one.until > Date.now());
     this.draw();
@@ -47,7 +49,7 @@ export class Undoable {
     back.prepend(made("kbd", "u"));
     back.onclick = this.undo;
     const before = this.all.length - 1, words = made("b", last.words), more = made("span", before ? `${before} more before it` : "");
-    words.title = last.words; // a long one is cut off
+    words.title = last.words; // long texts are cut off
     more.className = "more";
     this.element.replaceChildren(words, back, line, more);
     const left = Math.max(0, last.until - Date.now());
