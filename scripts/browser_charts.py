@@ -8,7 +8,7 @@ from browser_desk import at_desk, current, items, sit, until
 
 def at_work(server, name, seconds=4):
     """A queue that people have worked on for some seconds, and what its page has to show after that."""
-    server.queue(name, audit_rate=0.2, undo_seconds=0, audit_share=0.5)
+    server.queue(name, random_check_rate=0.2, undo_seconds=0, random_check_share=0.5)
     made = items(240)
     server.items(name, made)
     worth = {item["id"]: "fine" if int(item["id"].split("-")[1]) % 3 else "harmful" for item in made}
@@ -32,7 +32,7 @@ def palette(browser, server):
     page.goto(server.url + "/q/letters")
     press = page.keyboard.press
     chosen = lambda: page.inner_text("#palette [aria-selected=true]").split("\n")
-    page.focus(".top nav a:text-is('Audit')")
+    page.focus(".top nav a:text-is('Activity')")
     press("Control+k")
     until(lambda: page.locator("#palette li").count() > 3)
     assert page.evaluate("document.activeElement.getAttribute('role')") == "combobox"
@@ -44,7 +44,7 @@ def palette(browser, server):
     press("ArrowUp")
     assert page.get_attribute("#palette input", "aria-activedescendant") not in (first, second), "it goes round"
     press("Escape")
-    assert page.is_hidden("#palette") and page.evaluate("document.activeElement.textContent") == "Audit"
+    assert page.is_hidden("#palette") and page.evaluate("document.activeElement.textContent") == "Activity"
 
     def to(letters, words):
         press("/")
@@ -56,7 +56,7 @@ def palette(browser, server):
     to("spam", ["spam", "evaluator of letters"])
     until(lambda: page.url.endswith("/q/letters#evaluator-1"))
     # What is folded is opened by whoever goes there.
-    to("happened", ["What happened"])
+    to("latest", ["Latest activity"])
     until(lambda: page.is_visible("#feed"))
     to("mute qual", ["Mute quality"])
     page.wait_for_url("**/mute?evaluator=quality")
@@ -67,8 +67,8 @@ def palette(browser, server):
     press("Enter")
     page.wait_for_url("**/q/letters/items/post-3")
     # Whatever is in a name, or in what is written, is taken as it stands.
-    to("left-over_ audit", ["Audit", "left-over_2"])
-    page.wait_for_url("**/q/left-over_2/audit")
+    to("left-over_ activity", ["Activity", "left-over_2"])
+    page.wait_for_url("**/q/left-over_2/activity")
     to("other desk", ["Desk", "other"])
     page.wait_for_url("**/q/other/desk")
     # At the desk too; nothing that is written there judges or skips.
@@ -111,16 +111,16 @@ def crosshair(browser, server):
     at_work(server, "cross")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/cross")
-    chart = page.locator("#caught .plot")
+    chart = page.locator("#found .plot")
     box = chart.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
     tip = until(lambda: page.locator(".tip").count() and page.inner_text(".tip"))
-    lines = set(page.locator("#caught .wide text").all_text_contents()) & {"caught", "plain mean", "chance"}
-    assert "caught" in lines and all(line in tip for line in lines), (lines, tip)
-    assert re.search(r"\d\d:\d\d:\d\d", tip) and "items picked" in tip, tip
-    assert page.locator("#caught .cross circle").count() >= len(lines)
+    lines = set(page.locator("#found .wide text").all_text_contents()) & {"harmful found", "plain average", "random order"}
+    assert "harmful found" in lines and all(line in tip for line in lines), (lines, tip)
+    assert re.search(r"\d\d:\d\d:\d\d", tip) and "items reviewed" in tip, tip
+    assert page.locator("#found .cross circle").count() >= len(lines)
     # Further right is later, and more.
-    number = lambda: float(re.search(r"items picked ([\d.]+)", page.inner_text(".tip")).group(1))
+    number = lambda: float(re.search(r"items reviewed ([\d.]+)", page.inner_text(".tip")).group(1))
     early = number()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     until(lambda: number() > early)
@@ -131,7 +131,7 @@ def crosshair(browser, server):
     assert page.locator(".tip").count() == 1
     page.mouse.move(5, 5)
     until(lambda: page.locator(".tip, .cross").count() == 0)
-    page.focus("#caught .plot")
+    page.focus("#found .plot")
     page.keyboard.press("End")
     last = number()
     page.keyboard.press("ArrowLeft")
@@ -139,17 +139,17 @@ def crosshair(browser, server):
     # What is new does not take it away from the keys either, nor a stretch that is being chosen.
     page.keyboard.press("Shift+ArrowLeft")
     chosen = number()
-    page.evaluate("document.querySelector('#caught .plot').dataset.before = ''")
+    page.evaluate("document.querySelector('#found .plot').dataset.before = ''")
     server.items("cross", items(242)[241:])
-    until(lambda: not page.evaluate("'before' in document.querySelector('#caught .plot').dataset"))
+    until(lambda: not page.evaluate("'before' in document.querySelector('#found .plot').dataset"))
     page.wait_for_timeout(100)
-    assert number() == chosen and page.locator("#caught .brush").count() == 1
+    assert number() == chosen and page.locator("#found .brush").count() == 1
     page.keyboard.press("Shift+ArrowLeft")
-    assert number() < chosen and page.locator("#caught .brush").count() == 1
+    assert number() < chosen and page.locator("#found .brush").count() == 1
     # Who goes on to something else lets it go.
     page.keyboard.press("Tab")
     until(lambda: page.locator(".tip, .brush").count() == 0)
-    page.focus("#caught .plot")
+    page.focus("#found .plot")
     page.keyboard.press("End")
     page.keyboard.press("Escape")
     assert page.locator(".tip").count() == 0
@@ -157,7 +157,7 @@ def crosshair(browser, server):
     # A finger has no pointer: it taps.
     phone = browser.new_context(viewport={"width": 360, "height": 800}, has_touch=True).new_page()
     phone.goto(server.url + "/q/cross")
-    box = phone.locator("#caught .plot").bounding_box()
+    box = phone.locator("#found .plot").bounding_box()
     phone.touchscreen.tap(box["x"] + 120, box["y"] + 80)
     told = until(lambda: phone.locator(".tip").count() and phone.locator(".tip").bounding_box())
     assert told["x"] >= 0 and told["x"] + told["width"] <= 360, told
@@ -170,16 +170,16 @@ def ranges(browser, server):
     at_work(server, "ranged", 6)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/ranged")
-    picked = lambda: float(page.locator("#caught .wide [data-x]").last.evaluate("strip => strip.dataset.x && document.querySelector('#caught .plot').strips.at(-1).head.match(/[\\d.]+$/)[0]"))
+    picked = lambda: float(page.locator("#found .wide [data-x]").last.evaluate("strip => strip.dataset.x && document.querySelector('#found .plot').strips.at(-1).head.match(/[\\d.]+$/)[0]"))
     page.click("[data-panel=delay] summary")
-    page.hover("#caught .plot")
+    page.hover("#found .plot")
     all_of_them = until(picked)
-    box = page.locator("#caught .plot").bounding_box()
+    box = page.locator("#found .plot").bounding_box()
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.2, y)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.5, y, steps=4)
-    assert page.locator("#caught .brush").count() == 1
+    assert page.locator("#found .brush").count() == 1
     page.mouse.up()
     until(lambda: "from=" in page.url and "to=" in page.url)
     asked = urllib.parse.parse_qs(urllib.parse.urlparse(page.url).query)
@@ -189,7 +189,7 @@ def ranges(browser, server):
     ends = page.locator(".ranges .own time").all_inner_texts()
     assert all(re.search(r"\d\d:\d\d:\d\d$", end) for end in ends) and len(set(ends)) == len(ends), ends
     page.mouse.move(5, 5)
-    page.hover("#caught .plot")
+    page.hover("#found .plot")
     some = until(lambda: page.locator(".tip").count() and picked())
     assert 0 < some < all_of_them, (some, all_of_them)
     assert page.is_visible("#delay"), "what was open is open still"
@@ -200,7 +200,7 @@ def ranges(browser, server):
     until(lambda: "range=day" in page.url)
     until(lambda: page.get_attribute(".ranges a:text-is('24 h')", "aria-current") == "true")
     # By keys: two steps to the left, chosen with Shift.
-    page.focus("#caught .plot")
+    page.focus("#found .plot")
     page.keyboard.press("End")
     for _ in range(3):
         page.keyboard.press("Shift+ArrowLeft")
@@ -212,11 +212,11 @@ def ranges(browser, server):
     plain.goto(address)
     assert plain.locator(".ranges .own").count() == 1 and "UTC" in plain.inner_text(".ranges")
     plain.click(".ranges a:text-is('7 days')")
-    assert "range=week" in plain.url and plain.locator("#caught svg").count() > 0
+    assert "range=week" in plain.url and plain.locator("#found svg").count() > 0
     answer = plain.goto(server.url + "/q/ranged?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z")
     assert answer.status == 422 and "before" in plain.inner_text("main")
     plain.goto(server.url + "/q/ranged?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z")
-    assert "Nothing in the time that is shown" in plain.inner_text("#caught")
+    assert "Nothing happened in this time range" in plain.inner_text("#found")
     return f"{some:.0f} of {all_of_them:.0f} picks drawn out, taken back, by keys and by links, in the address, without scripts"
 
 
@@ -238,7 +238,7 @@ def one_screen(browser, server):
     until(lambda: page.is_visible("#delay"))
     assert page.locator(".rows details[open]").count() == 1
     page.close()
-    return f"a new queue is {tall} pixels tall; caught and trust are in sight, the others a line each"
+    return f"a new queue is {tall} pixels tall; found and trust are in sight, the others a line each"
 
 
 CASES = [palette, crosshair, ranges, one_screen]

@@ -9,7 +9,7 @@ import uuid
 
 #: Statuses after which the same request may succeed.
 PASSING = (429, 502, 503, 504)
-SET_UP = {"evaluators": [{"name": "a"}, {"name": "b"}], "k": 5, "lease_seconds": 5, "undo_seconds": 1, "settle_seconds": 1, "audit_rate": 0.1}
+SET_UP = {"evaluators": [{"name": "a"}, {"name": "b"}], "k": 5, "lease_seconds": 5, "undo_seconds": 1, "settle_seconds": 1, "random_check_rate": 0.1}
 
 
 class Server:

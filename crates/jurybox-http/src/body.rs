@@ -68,10 +68,11 @@ pub(crate) fn refused(error: &serde_json::Error) -> Problem {
 /// Rewords serde's errors from Rust's type names to JSON. Text quoted from the body stands before
 /// `expected`, and stays.
 pub(crate) fn plainly(said: &str) -> String {
-    let said = said.replace(
-        "data did not match any variant of untagged enum Form",
-        "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}",
-    );
+    // serde ends this message with the name of the enum, which is the only one of its kind here.
+    let (begin, rest) = said.split_once("data did not match any variant of untagged enum ").unzip();
+    let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_alphanumeric()));
+    let said = begin.zip(rest).map_or_else(|| said.to_owned(), |(begin, rest)| format!("{begin}{}{rest}",
+        "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}"));
     let Some((found, expected)) = said.rsplit_once("expected ") else { return said };
     let (first, rest) = expected.split_once(' ').unwrap_or((expected, ""));
     let plain = match first {

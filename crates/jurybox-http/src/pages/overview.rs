@@ -92,7 +92,7 @@ fn inner(caller: &Caller, name: &str, found: Option<&Arc<QueueSnapshot>>) -> Mar
             Some(seen) => {
                 (figures(seen, name))
                 (found_over_time(seen, &Frame::from_zero(1360.0, 170.0, 150.0)))
-                (comparison(seen))
+                (comparison(seen, None))
                 (alarms(seen, name))
             }
         }
@@ -177,8 +177,8 @@ pub(super) fn found_over_time(seen: &QueueSnapshot, frame: &Frame) -> Markup {
 }
 
 /// What reviewers found in ranked items, compared with a plain average of the scores and a random
-/// order.
-pub(super) fn comparison(seen: &QueueSnapshot) -> Markup {
+/// order. `trend` is one more sentence, if there is one.
+pub(super) fn comparison(seen: &QueueSnapshot, trend: Option<&str>) -> Markup {
     let (found, words) = (&seen.found, seen.wording());
     let Some(picked) = found.picked.mean else { return html! {} };
     // The report's own mean is open while an item came back without a verdict.
@@ -189,6 +189,7 @@ pub(super) fn comparison(seen: &QueueSnapshot) -> Markup {
         p class="small" {
             "Of the " (count(found.picked.items)) " top-ranked items reviewed, "
             b { (words.were(&words.mean(picked))) } "."
+            @if let Some(trend) = trend { " " (trend) }
             @if let Some(times) = seen.times_plain_mean() { " That is " b { "at least " (number(times)) " times" } " what a plain average of the scores would have found." }
             @if let Some(plain) = plain { " Plain average: " (words.ends(plain)) "." }
             @if let Some(random) = random { " Random order: " (words.ends(random)) "." }

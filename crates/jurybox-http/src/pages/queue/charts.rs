@@ -86,11 +86,11 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
         curves.push(curve.in_colour(Colour::Muted));
     }
     // Place 0 has the time of the first item.
+    let trend = first_and_last(&all, &words).filter(|_| seen.looked_since().is_none());
     let when = |x: f64| picked.get(((x - first) as usize).saturating_sub(1)).map(|(at, _)| *at);
     PanelBody::Open(html! {
         (drawn(&plot("items reviewed", &words.found(), curves), &FRAME, when))
-        (comparison(seen))
-        @if seen.looked_since().is_none() { @if let Some(trend) = first_and_last(&all, &words) { p class="small" { (trend) } } }
+        (comparison(seen, trend.as_deref()))
     })
 }
 

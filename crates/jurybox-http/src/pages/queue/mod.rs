@@ -63,7 +63,7 @@ const BELOW: [Panel; 5] = [
     ("delay", "How long a verdict takes", charts::delay),
     ("errors", "Evaluators that make the same mistakes", charts::errors),
     ("reliability", "Verdicts by score", charts::reliability),
-    ("feed", "Activity", panels::feed),
+    ("feed", "Latest activity", panels::feed),
 ];
 
 fn all() -> impl Iterator<Item = &'static Panel> {
