@@ -1,12 +1,12 @@
 //! The state that all requests share, and how handlers wait for queues and the database.
 
-use crate::rate_limit::RateLimits;
 use crate::demo::DemoControl;
 use crate::guard::Keys;
 use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
-use crate::pages::{Sessions, LiveUpdates};
+use crate::pages::{LiveUpdates, Sessions};
 use crate::problem::Problem;
+use crate::rate_limit::RateLimits;
 use crate::settings::Settings;
 use jurybox_server::{Answer, Call, Door, Error, Queue, Service};
 use std::collections::HashMap;
@@ -94,7 +94,7 @@ impl App {
 
     /// Opens a local socket for commands on this machine, which would otherwise have to wait for
     /// the folder's lock. It closes when the result is dropped.
-    pub fn open_door(&self, folder: &Path) -> Option<Door> {
+    pub fn open_local_socket(&self, folder: &Path) -> Option<Door> {
         self.0.service.open_door(folder)
     }
 
@@ -133,12 +133,12 @@ impl App {
     /// set, and there never was a key (or there is none now and the settings allow it).
     pub fn is_open(&self) -> bool {
         let AppState { settings, keys, .. } = &*self.0;
-        let unlocked = keys.were_never() || (settings.open && keys.are_none());
+        let unlocked = keys.never_existed() || (settings.open && keys.are_none());
         settings.listen.ip().is_loopback() && settings.proxy.is_none() && unlocked
     }
 
     /// Whether nobody has access: every key was revoked, and no proxy is set.
-    pub fn is_shut(&self) -> bool {
+    pub fn is_locked_out(&self) -> bool {
         !self.is_open() && self.0.settings.proxy.is_none() && self.0.keys.are_none()
     }
 

@@ -39,20 +39,20 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        expect(request.headers(), &["application/json"])?;
-        let bytes = whole(request, app).await?;
-        read(&bytes).map(JsonBody)
+        check_media_type(request.headers(), &["application/json"])?;
+        let bytes = read_body(request, app).await?;
+        parse(&bytes).map(JsonBody)
     }
 }
 
 /// Parses a JSON object.
-pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    is_object(bytes)?;
-    serde_json::from_slice(bytes).map_err(|error| refused(&error))
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    refuse_list(bytes)?;
+    serde_json::from_slice(bytes).map_err(|error| json_problem(&error))
 }
 
 /// Refuses lists, because serde would read one as an object with its fields in order.
-pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
+pub(crate) fn refuse_list(bytes: &[u8]) -> Result<(), Problem> {
     match bytes.trim_ascii_start().first() {
         Some(b'[') => Err(Problem::unusable("the body is a list; an object is expected")),
         _ => Ok(()),
@@ -60,14 +60,14 @@ pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
 }
 
 /// The problem for JSON that is malformed, or valid but of the wrong shape.
-pub(crate) fn refused(error: &serde_json::Error) -> Problem {
-    let detail = format!("the body: {}", plainly(&error.to_string()));
+pub(crate) fn json_problem(error: &serde_json::Error) -> Problem {
+    let detail = format!("the body: {}", reworded(&error.to_string()));
     if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
 }
 
 /// Rewords serde's errors from Rust's type names to JSON. Text quoted from the body stands before
 /// `expected`, and stays.
-pub(crate) fn plainly(said: &str) -> String {
+pub(crate) fn reworded(said: &str) -> String {
     // serde ends this message with the name of the enum, which is the only one of its kind here.
     let (begin, rest) = said.split_once("data did not match any variant of untagged enum ").unzip();
     let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_alphanumeric()));
@@ -90,7 +90,7 @@ pub(crate) fn plainly(said: &str) -> String {
 }
 
 /// Refuses bodies of another media type, and compressed ones, which could expand to any size.
-pub(crate) fn expect(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Problem> {
+pub(crate) fn check_media_type(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Problem> {
     let unsupported = |detail: String| {
         Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -139,7 +139,7 @@ pub(crate) fn too_slow() -> Problem {
 const FROM_STRANGERS: (usize, Duration) = (8 << 10, Duration::from_secs(5));
 
 /// Reads a whole body within the limits of its caller.
-pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem> {
+pub(crate) async fn read_body(request: Request, app: &App) -> Result<Bytes, Problem> {
     let limits = &app.0.settings.limits;
     let (most, patience) = if request.extensions().get::<Caller>().is_some() {
         (limits.body, limits.client_timeout)
@@ -161,7 +161,7 @@ pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem>
 
 #[cfg(test)]
 mod tests {
-    use super::plainly;
+    use super::reworded;
 
     #[test]
     fn refusals_speak_of_json() {
@@ -180,7 +180,7 @@ mod tests {
             ),
             ("missing field `id` at line 1 column 2", "missing field `id` at line 1 column 2"),
         ] {
-            assert_eq!(plainly(said), plain);
+            assert_eq!(reworded(said), plain);
         }
     }
 }

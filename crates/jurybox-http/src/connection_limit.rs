@@ -23,7 +23,7 @@ impl ConnectionLimit {
 
     /// Counts another connection from an address. None if the address has too many.
     pub(crate) fn take(&self, address: IpAddr) -> Option<ConnectionSlot> {
-        let address = household(address);
+        let address = counted_address(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let many = open.get(&address).copied().unwrap_or(0);
         if self.most.is_some_and(|most| many >= most) {
@@ -48,7 +48,7 @@ impl Drop for ConnectionSlot {
 
 /// The address that counts: an IPv4 address, or the /64 network of an IPv6 address, which one
 /// client usually owns.
-fn household(address: IpAddr) -> IpAddr {
+fn counted_address(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address @ IpAddr::V4(_) => address,

@@ -12,20 +12,20 @@ const BYTES: u64 = 4 << 20;
 const FIRST: u64 = BYTES / (256 << 10);
 
 /// The verdict that the flat columns show: the one that decides the item, else the last.
-fn word(row: &Exported) -> Option<&ExportedVerdict> {
+fn shown_verdict(row: &Exported) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
 
 /// The label of the final reward: of the shown verdict, or of the last verdict with that reward.
 /// None if no verdict has it, as with a median between two.
 fn label(row: &Exported) -> Option<String> {
-    let last = word(row)?;
+    let last = shown_verdict(row)?;
     let says = |verdict: &&ExportedVerdict| row.reward.is_none_or(|reward| verdict.reward == reward);
     Some(last).filter(says).or_else(|| row.verdicts.iter().rev().find(says))?.label.clone()
 }
 
 fn pick(row: &Exported) -> Option<ExportedPick> {
-    word(row)?.pick
+    shown_verdict(row)?.pick
 }
 
 fn source(verdict: &ExportedVerdict) -> &'static str {
@@ -37,7 +37,7 @@ fn source(verdict: &ExportedVerdict) -> &'static str {
 }
 
 /// A verdict with all its fields, as JSON.
-fn whole(verdict: &ExportedVerdict) -> Value {
+fn verdict_json(verdict: &ExportedVerdict) -> Value {
     let time = |at: i64| Time(at).to_string();
     let pick = verdict.pick.as_ref();
     json!({
@@ -60,12 +60,12 @@ fn whole(verdict: &ExportedVerdict) -> Value {
 }
 
 /// A skip with its reviewer and reason, as JSON.
-fn skip(skip: &Skipped) -> Value {
+fn skip_json(skip: &Skipped) -> Value {
     json!({"reviewer": skip.reviewer, "reason": skip.reason, "skipped_at": Time(skip.at).to_string()})
 }
 
 /// The name of an own column, prefixed while an evaluator or a tag has the same.
-fn free(name: &str, taken: &[&String]) -> String {
+fn free_name(name: &str, taken: &[&String]) -> String {
     let mut name = name.to_string();
     while taken.iter().any(|other| **other == name) {
         name = format!("jurybox_{name}");
@@ -78,9 +78,13 @@ fn free(name: &str, taken: &[&String]) -> String {
 /// columns show one verdict; `verdicts` has all. With `random_checks_only`, only random checks have
 /// a reward, and `probability` is that of the check: these rewards can be weighted by probability.
 /// Other items have been picked, and would bias the result.
-pub fn columns(evaluators: &[String], tags: &[String], random_checks_only: bool) -> Vec<(String, Cell<Exported>)> {
+pub fn columns(
+    evaluators: &[String],
+    tags: &[String],
+    random_checks_only: bool,
+) -> Vec<(String, Cell<Exported>)> {
     let taken: Vec<&String> = evaluators.iter().chain(tags).collect();
-    let ours = |name: &str, cell| (free(name, &taken), cell);
+    let ours = |name: &str, cell| (free_name(name, &taken), cell);
     let mut columns = vec![
         ours("item", Cell::Text(Box::new(|row: &Exported| Some(row.id.clone())))),
         ours("arrived_at", Cell::Time(Box::new(|row| Some(row.arrived)))),
@@ -102,33 +106,31 @@ pub fn columns(evaluators: &[String], tags: &[String], random_checks_only: bool)
             })),
         ),
         ours("label", Cell::Text(Box::new(label))),
-        ours("reviewer", Cell::Text(Box::new(|row| Some(word(row)?.reviewer.clone())))),
-        ours("source", Cell::Text(Box::new(|row| Some(source(word(row)?).into())))),
+        ours("reviewer", Cell::Text(Box::new(|row| Some(shown_verdict(row)?.reviewer.clone())))),
+        ours("source", Cell::Text(Box::new(|row| Some(source(shown_verdict(row)?).into())))),
         ours(
             "probability",
-            Cell::Number(Box::new(
-                move |row| {
-                    if random_checks_only { row.audit } else { pick(row).map(|pick| pick.probability) }
-                },
-            )),
+            Cell::Number(Box::new(move |row| {
+                if random_checks_only { row.audit } else { pick(row).map(|pick| pick.probability) }
+            })),
         ),
         ours("explored", Cell::Flag(Box::new(|row| Some(pick(row)?.explored)))),
         ours("model_id", Cell::Whole(Box::new(|row| pick(row)?.model))),
         ours("claimed_at", Cell::Time(Box::new(|row| pick(row)?.claimed))),
-        ours("given_at", Cell::Time(Box::new(|row| Some(word(row)?.given)))),
-        ours("observed_at", Cell::Time(Box::new(|row| word(row)?.observed))),
+        ours("given_at", Cell::Time(Box::new(|row| Some(shown_verdict(row)?.given)))),
+        ours("observed_at", Cell::Time(Box::new(|row| shown_verdict(row)?.observed))),
         ours("due_at", Cell::Time(Box::new(|row| row.due))),
         ours("payload", Cell::Json(Box::new(|row| row.payload.clone()))),
         ours(
             "verdicts",
             Cell::Json(Box::new(|row| {
-                Some(Value::from(row.verdicts.iter().map(whole).collect::<Vec<_>>()).to_string())
+                Some(Value::from(row.verdicts.iter().map(verdict_json).collect::<Vec<_>>()).to_string())
             })),
         ),
         ours(
             "skips",
             Cell::Json(Box::new(|row| {
-                Some(Value::from(row.skips.iter().map(skip).collect::<Vec<_>>()).to_string())
+                Some(Value::from(row.skips.iter().map(skip_json).collect::<Vec<_>>()).to_string())
             })),
         ),
     ]);

@@ -75,7 +75,7 @@ impl Caller {
     /// Whether the caller's access still holds: the key is valid, the session lasts, and an open
     /// server is still open.
     pub(crate) async fn may_stay(&self, app: &App) -> bool {
-        refreshed(app).await;
+        refresh_keys(app).await;
         let known = self.key.is_none_or(|key| app.0.keys.opens(&key));
         let there = self.session.is_none_or(|word| app.0.sessions.key_of(&word).is_some());
         known && there && (!self.is_local || app.is_open())
@@ -90,7 +90,8 @@ impl Caller {
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
             Some(own) if own != reviewer && (self.is_bound || !self.may(Role::Admin)) => {
-                let detail = format!("the request is authenticated as `{own}`, and names the reviewer `{reviewer}`");
+                let detail =
+                    format!("the request is authenticated as `{own}`, and names the reviewer `{reviewer}`");
                 Err(refused(detail, "Name the reviewer that the key, proxy or session belongs to."))
             }
             _ => Ok(()),
@@ -185,7 +186,7 @@ impl Keys {
     }
 
     /// Whether no key has ever existed.
-    pub(crate) fn were_never(&self) -> bool {
+    pub(crate) fn never_existed(&self) -> bool {
         !self.had.load(Ordering::Acquire)
     }
 
@@ -195,7 +196,7 @@ impl Keys {
 
     /// Whether the keys should be read again. True is returned to one caller only, who then reads
     /// them.
-    fn are_old(&self) -> bool {
+    fn must_be_read(&self) -> bool {
         let Ok(mut read) = self.read.lock() else { return false };
         let old =
             read.is_none_or(|read| read.elapsed() >= KNOWN_FOR) && !self.reading.load(Ordering::Acquire);
@@ -258,28 +259,28 @@ const ACROSS: [&str; 5] = ["/", "/go", "/live", "/metrics", "/v1/queues"];
 
 /// Middleware: passes a request on if the caller has access.
 pub(crate) async fn guard(State(need): State<RouteAccess>, mut request: Request, next: Next) -> Response {
-    match admitted(&need, &mut request).await {
+    match authorize(&need, &mut request).await {
         Ok(()) => next.run(request).await,
         Err(problem) => axum::response::IntoResponse::into_response(problem),
     }
 }
 
-async fn admitted(need: &RouteAccess, request: &mut Request) -> Result<(), Problem> {
+async fn authorize(need: &RouteAccess, request: &mut Request) -> Result<(), Problem> {
     let app = &need.app;
     if need.roles.is_empty() {
         return Ok(());
     }
-    refreshed(app).await;
+    refresh_keys(app).await;
     if !app.0.keys.are_known() {
         return Err(starting());
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    let session = if need.page { logged_in(app, request) } else { None };
+    let session = if need.page { session_caller(app, request) } else { None };
     // Only browsers send a cookie, and they also send the origin of the page.
     same_origin(app, request.method(), request.headers(), peer, session.is_some())?;
     let caller = match session {
         Some(caller) => caller,
-        None => identified(app, request.headers(), peer)?,
+        None => authenticate(app, request.headers(), peer)?,
     };
     let counted = app.0.settings.limits.count_local || !caller.is_local;
     let taken = if counted { app.0.buckets.take(&caller.actor, Instant::now()) } else { Ok(()) };
@@ -327,8 +328,8 @@ fn note_use(app: &App, caller: &Caller) {
 }
 
 /// Reads the keys again if they are too old.
-pub(crate) async fn refreshed(app: &App) {
-    if app.0.keys.are_old() {
+pub(crate) async fn refresh_keys(app: &App) {
+    if app.0.keys.must_be_read() {
         let again = app.clone();
         // If reading fails, the known keys stay.
         let read = app.wait(move || again.0.keys.load(&again.0.service));
@@ -338,20 +339,20 @@ pub(crate) async fn refreshed(app: &App) {
 }
 
 /// The caller of a login session, unless the request has an `Authorization` header.
-fn logged_in(app: &App, request: &Request) -> Option<Caller> {
+fn session_caller(app: &App, request: &Request) -> Option<Caller> {
     let headers = request.headers();
     if headers.contains_key(header::AUTHORIZATION) {
         return None;
     }
     let (word, key) = app.0.sessions.known(headers)?;
-    let caller = app.0.keys.all().get(&key).and_then(|known| by_key(&known.key).ok())?;
+    let caller = app.0.keys.all().get(&key).and_then(|known| caller_by_key(&known.key).ok())?;
     // A program may act for many reviewers, a person at a page only as one.
     let reviewer = caller.reviewer.clone().unwrap_or_else(|| caller.actor.clone());
     Some(Caller { reviewer: Some(reviewer), session: Some(word), ..caller })
 }
 
 /// The caller that a key stands for, unless it has expired.
-fn by_key(key: &Key) -> Result<Caller, Problem> {
+fn caller_by_key(key: &Key) -> Result<Caller, Problem> {
     if key.has_expired(now()) {
         return Err(expired());
     }
@@ -371,10 +372,10 @@ fn by_key(key: &Key) -> Result<Caller, Problem> {
 
 /// The hash of a secret if it is that of a key, even of a new one. A wrong secret is answered late,
 /// which slows down guessing.
-pub(crate) async fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
+pub(crate) async fn verify_secret(app: &App, secret: &str) -> Option<[u8; 32]> {
     let hash = hash_of_secret(secret);
     let is_known = async || {
-        refreshed(app).await;
+        refresh_keys(app).await;
         app.0.keys.opens(&hash)
     };
     if is_known().await {
@@ -384,7 +385,7 @@ pub(crate) async fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
     is_known().await.then_some(hash)
 }
 
-fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
+fn authenticate(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
     if let Some(said) = headers.get(header::AUTHORIZATION) {
         let (scheme, secret) =
             said.to_str().ok().and_then(|said| said.split_once(' ')).ok_or_else(unauthorized)?;
@@ -394,7 +395,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         // Looked up by hash, so that the time taken reveals nothing about the secret.
         let keys = app.0.keys.all();
         let known = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
-        return by_key(&known.key);
+        return caller_by_key(&known.key);
     }
     if let Some(proxy) = &app.0.settings.proxy
         && proxy.is_at(peer)
@@ -487,13 +488,13 @@ mod tests {
             used: None,
             hash: [0; 32],
         };
-        let ann = by_key(&key).unwrap();
+        let ann = caller_by_key(&key).unwrap();
         assert!(ann.is("ann").is_ok() && ann.is("bob").is_err());
         assert_eq!((ann.reviews_as(), ann.actor.as_str()), (Some("ann"), "desk"));
-        let tool = by_key(&Key { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
+        let tool = caller_by_key(&Key { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
         assert!(tool.is("ann").is_ok() && tool.is("bob").is_ok());
-        assert!(by_key(&Key { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
-        assert!(by_key(&Key { expires: Some(now()), ..key }).is_err());
+        assert!(caller_by_key(&Key { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
+        assert!(caller_by_key(&Key { expires: Some(now()), ..key }).is_err());
     }
 
     /// Before keys are read, requests are answered with 503 and not with 401.
@@ -503,15 +504,15 @@ mod tests {
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let app = App::new(service, crate::Settings::default());
         // Takes the turn to read keys, so that the request finds none read.
-        assert!(app.0.keys.are_old());
+        assert!(app.0.keys.must_be_read());
         let need = RouteAccess { app: app.clone(), roles: vec![Role::Read], page: false };
         let ask = || Request::new(axum::body::Body::empty());
-        let refused = admitted(&need, &mut ask()).await.unwrap_err();
+        let refused = authorize(&need, &mut ask()).await.unwrap_err();
         assert_eq!(
             axum::response::IntoResponse::into_response(refused).status(),
             StatusCode::SERVICE_UNAVAILABLE
         );
         app.0.keys.load(&app.0.service).unwrap();
-        admitted(&need, &mut ask()).await.unwrap();
+        authorize(&need, &mut ask()).await.unwrap();
     }
 }

@@ -15,15 +15,13 @@
 //! - Every error is a [`Problem`].
 #![forbid(unsafe_code)]
 
-mod connection_limit;
 mod app;
 mod body;
-mod rate_limit;
+mod connection_limit;
 mod demo;
 mod export;
 mod guard;
 mod handlers;
-mod webhooks;
 mod listen;
 mod log_writer;
 mod metrics;
@@ -31,15 +29,17 @@ mod observe;
 mod openapi;
 mod origin;
 mod pages;
-mod write_timeout;
 mod problem;
 mod process_metrics;
-mod unread_body;
+mod rate_limit;
 mod routes;
 mod settings;
 mod time;
 mod tls;
+mod unread_body;
+mod webhooks;
 mod wire;
+mod write_timeout;
 
 pub use app::App;
 pub use demo::DemoControl;

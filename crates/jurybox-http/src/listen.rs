@@ -1,10 +1,10 @@
 //! The accept loop: connections with time limits, TLS, and a graceful shutdown.
 
-use crate::connection_limit::ConnectionLimit;
 use crate::app::App;
+use crate::connection_limit::ConnectionLimit;
 use crate::guard::Peer;
-use crate::write_timeout::WriteTimeout;
 use crate::tls::TlsCertificate;
+use crate::write_timeout::WriteTimeout;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -61,7 +61,8 @@ impl Listening {
         protocol.timer(TokioTimer::new()).header_read_timeout(limits.client_timeout).max_buf_size(HEAD);
         tokio::pin!(end);
         let (stop_webhooks, stopped) = tokio::sync::oneshot::channel::<()>();
-        let webhooks = tokio::spawn(crate::webhooks::follow(app.clone(), async move { drop(stopped.await) }));
+        let webhooks =
+            tokio::spawn(crate::webhooks::deliver_all(app.clone(), async move { drop(stopped.await) }));
         let pages = tokio::spawn(crate::pages::watch(app.clone()));
         loop {
             let accepted = async {

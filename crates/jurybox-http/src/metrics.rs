@@ -114,12 +114,15 @@ impl Metrics {
         };
         let behind = of_hooks("webhook_behind", "Log entries still to be delivered to a webhook");
         let failures = of_hooks("webhook_failures", "Failed deliveries to a webhook since the last success");
-        let off =
-            of_hooks("webhook_off", "Whether a webhook was stopped after too many failures: an alarm");
+        let off = of_hooks("webhook_off", "Whether a webhook was stopped after too many failures: an alarm");
         let deliveries = Family::<DeliveryLabels, Counter>::default();
         registry.register("webhook_deliveries", "Deliveries to webhooks", deliveries.clone());
         let dropped = Counter::default();
-        registry.register("log_lines_dropped", "Log lines dropped because the reader was too slow", dropped.clone());
+        registry.register(
+            "log_lines_dropped",
+            "Log lines dropped because the reader was too slow",
+            dropped.clone(),
+        );
         let up = Gauge::default();
         registry.register("database_up", "Whether the database answers", up.clone());
         let disk_full = Gauge::default();

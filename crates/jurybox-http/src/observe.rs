@@ -6,9 +6,9 @@ use crate::handlers::queue_of;
 use crate::listen::HEAD;
 use crate::pages;
 use crate::problem::{Problem, RequestId};
-use crate::unread_body::UnreadBody;
 use crate::settings::LogFormat;
 use crate::time::Time;
+use crate::unread_body::UnreadBody;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -50,18 +50,18 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let (head, body) = request.into_parts();
     let (body, rest) = UnreadBody::of(&head.headers, body);
     let mut request = Request::from_parts(head, body);
-    let id = RequestId(sane(&request).unwrap_or_else(new_id));
+    let id = RequestId(client_request_id(&request).unwrap_or_else(new_id));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_string());
     let route = route.unwrap_or_else(|| "unknown".into());
-    let queue = queue_of(&mut request).await.filter(|name| is_sane(name, 64));
+    let queue = queue_of(&mut request).await.filter(|name| is_loggable(name, 64));
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_string());
     let person = pages::is_person(request.headers()).then(|| request.uri().path().to_string());
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
     request.extensions_mut().insert(CallerSlot(who.clone()));
     let at_the_door = route == "/login" && request.method() == axum::http::Method::POST;
     let room = if at_the_door { &app.0.doorstep } else { &app.0.room }.try_acquire();
-    let mut response = if head_of(&request) > HEAD {
+    let mut response = if head_size(&request) > HEAD {
         too_long().into_response()
     } else if room.is_ok() || route == "/healthz" {
         next.run(request).await
@@ -85,7 +85,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
             *response.body_mut() = problem.into_response_for(Some(&id)).into_body();
         }
     }
-    dress(&mut response, &id);
+    set_headers(&mut response, &id);
     let (status, took) = (response.status(), began.elapsed());
     app.0.metrics.note(&route, method.as_str(), status.as_u16(), took);
     let actor = who.lock().ok().and_then(|mut who| who.take());
@@ -126,7 +126,7 @@ pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
 
 /// The size of a request's head. hyper accepts more than its limit if much arrives at once, so it
 /// is checked again.
-fn head_of(request: &Request) -> usize {
+fn head_size(request: &Request) -> usize {
     let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>() + path
 }
@@ -162,13 +162,13 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
 }
 
 /// The client's request id, if it is safe to log.
-fn sane(request: &Request) -> Option<String> {
+fn client_request_id(request: &Request) -> Option<String> {
     let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
-    is_sane(id, 128).then(|| id.into())
+    is_loggable(id, 128).then(|| id.into())
 }
 
 /// Whether a text from a client is safe to log.
-fn is_sane(name: &str, longest: usize) -> bool {
+fn is_loggable(name: &str, longest: usize) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=longest).contains(&name.len()) && name.bytes().all(is_plain)
 }
@@ -184,7 +184,7 @@ fn now() -> Time {
 }
 
 /// Sets the headers of every response.
-fn dress(response: &mut Response, id: &RequestId) {
+fn set_headers(response: &mut Response, id: &RequestId) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id.0) {
         headers.insert(REQUEST_ID, id);

@@ -49,7 +49,7 @@ impl BodySchema {
 }
 
 /// The schema of a type.
-pub(crate) fn of<T: ToSchema>() -> BodySchema {
+pub(crate) fn schema_of<T: ToSchema>() -> BodySchema {
     let collect = |schemas: &mut Schemas| {
         T::schemas(schemas);
         schemas.push((T::name().into(), T::schema()));
@@ -66,11 +66,19 @@ pub(crate) struct QueryParam {
 }
 
 impl QueryParam {
-    pub(crate) const fn required(name: &'static str, about: &'static str, schema: &'static str) -> QueryParam {
+    pub(crate) const fn required(
+        name: &'static str,
+        about: &'static str,
+        schema: &'static str,
+    ) -> QueryParam {
         QueryParam { name, about, schema, required: true }
     }
 
-    pub(crate) const fn optional(name: &'static str, about: &'static str, schema: &'static str) -> QueryParam {
+    pub(crate) const fn optional(
+        name: &'static str,
+        about: &'static str,
+        schema: &'static str,
+    ) -> QueryParam {
         QueryParam { name, about, schema, required: false }
     }
 }
@@ -82,7 +90,7 @@ fn reference(name: &str) -> Value {
 /// Serves the document.
 pub(crate) async fn document() -> Response {
     static TEXT: OnceLock<String> = OnceLock::new();
-    let text = TEXT.get_or_init(|| described().to_string());
+    let text = TEXT.get_or_init(|| openapi_document().to_string());
     let mut response = Response::new(Body::from(text.as_str()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -91,21 +99,21 @@ pub(crate) async fn document() -> Response {
 /// Serves the document as a page.
 pub(crate) async fn page() -> Html<&'static str> {
     static TEXT: OnceLock<String> = OnceLock::new();
-    Html(TEXT.get_or_init(|| page_of(&described())))
+    Html(TEXT.get_or_init(|| page_of(&openapi_document())))
 }
 
-fn described() -> Value {
+fn openapi_document() -> Value {
     let (mut paths, mut schemas): (Map<String, Value>, Schemas) = (Map::new(), Vec::new());
     for route in table() {
         let operation = operation(&route, &mut schemas);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.to_ascii_lowercase()] = operation;
     }
-    (of::<ProblemBody>().collect)(&mut schemas);
-    (of::<wire::QueueProgress>().collect)(&mut schemas);
+    (schema_of::<ProblemBody>().collect)(&mut schemas);
+    (schema_of::<wire::QueueProgress>().collect)(&mut schemas);
     let mut named: Map<String, Value> =
         schemas.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
-    put_together(&mut named);
+    complete_schemas(&mut named);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -128,7 +136,7 @@ fn described() -> Value {
 const MAY_BE_ABSENT: [&str; 6] = ["payload_days", "reward", "muted", "weights", "columns", "warnings"];
 
 /// Completes the schemas: adds limits, and merges settings and state of a queue.
-fn put_together(named: &mut Map<String, Value>) {
+fn complete_schemas(named: &mut Map<String, Value>) {
     named["ItemBody"]["properties"]["tags"]["maxProperties"] = json!(32);
     for (of, list) in [("SeveralItems", "items"), ("RankBody", "items"), ("VerdictsBody", "verdicts")] {
         named[of]["properties"][list]["maxItems"] = json!(MOST_AT_ONCE);
@@ -159,7 +167,7 @@ fn put_together(named: &mut Map<String, Value>) {
 }
 
 /// The description of a status.
-fn why(status: u16) -> &'static str {
+fn status_text(status: u16) -> &'static str {
     match status {
         200 => "Success.",
         201 => "Created.",
@@ -175,7 +183,9 @@ fn why(status: u16) -> &'static str {
         421 => "Without keys, only requests to localhost are answered.",
         422 => "A value of the request is not valid.",
         429 => "Too many requests with this key; Retry-After says when to try again.",
-        503 => "The server is overloaded, or its database is unreachable; Retry-After says when to try again.",
+        503 => {
+            "The server is overloaded, or its database is unreachable; Retry-After says when to try again."
+        }
         _ => "See the problem.",
     }
 }
@@ -237,7 +247,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     }
     operation["parameters"] = json!(parameters);
     for (status, shape) in &route.gives {
-        let mut response = json!({ "description": why(*status) });
+        let mut response = json!({ "description": status_text(*status) });
         if let Some(shape) = shape {
             (shape.collect)(schemas);
             response["content"] = shape.content();
@@ -246,7 +256,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     }
     for status in statuses {
         operation["responses"][status.to_string()] = json!({
-            "description": why(status),
+            "description": status_text(status),
             "content": { "application/problem+json": { "schema": reference("Problem") } },
         });
     }

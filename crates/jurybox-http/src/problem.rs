@@ -166,13 +166,10 @@ impl From<Error> for Problem {
         let (status, advice) = match &error {
             Error::NoQueue { .. } => (StatusCode::NOT_FOUND, "Create it with PUT /v1/queues/{queue}."),
             Error::QueueExists { .. } => (StatusCode::CONFLICT, "Change it with PATCH /v1/queues/{queue}."),
-            Error::Conflict(_) => {
-                (StatusCode::CONFLICT, "Read the current state, and decide again.")
+            Error::Conflict(_) => (StatusCode::CONFLICT, "Read the current state, and decide again."),
+            Error::KeyReused { .. } => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "Use a new Idempotency-Key for every new request.")
             }
-            Error::KeyReused { .. } => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "Use a new Idempotency-Key for every new request.",
-            ),
             Error::Refused(_) | Error::Library(_) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Correct the value that is named.")
             }

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::guard::{RouteAccess, guard};
 use crate::handlers::{claims, demo, export, health, items, queues, reads, verdicts, webhooks};
 use crate::observe::{note_caller, observe, panicked};
-use crate::openapi::{self, QueryParam, BodySchema, of};
+use crate::openapi::{self, BodySchema, QueryParam, schema_of};
 use crate::pages;
 use crate::problem::Problem;
 use crate::wire;
@@ -70,8 +70,11 @@ impl Route {
     }
 }
 
-const REVIEWER: &[QueryParam] =
-    &[QueryParam::required("reviewer", "The reviewer's name", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
+const REVIEWER: &[QueryParam] = &[QueryParam::required(
+    "reviewer",
+    "The reviewer's name",
+    r#"{"type": "string", "minLength": 1, "maxLength": 512}"#,
+)];
 
 const AFTER: &str = r#"{"type": "integer", "minimum": 0, "maximum": 9007199254740991, "default": 0}"#;
 const LIMIT: &str = r#"{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}"#;
@@ -84,8 +87,11 @@ const ITEMS: &[QueryParam] = &[
     QueryParam::optional("after", "The field `next` of the previous page", AFTER),
     QueryParam::optional("limit", "The most items of the page", LIMIT),
 ];
-const EXPLAIN: &[QueryParam] =
-    &[QueryParam::optional("explain", "Whether to include contributions and prediction", r#"{"type": "boolean", "default": false}"#)];
+const EXPLAIN: &[QueryParam] = &[QueryParam::optional(
+    "explain",
+    "Whether to include contributions and prediction",
+    r#"{"type": "boolean", "default": false}"#,
+)];
 const EXPORT: &[QueryParam] = &[
     QueryParam::optional(
         "format",
@@ -121,63 +127,63 @@ pub(crate) fn table() -> Vec<Route> {
     let route = Route::new;
     let mut table = vec![
         route("GET", "/v1/queues", Some(Read), "listQueues", "List the queues", get(queues::list))
-            .gives(200, of::<wire::QueueList>()),
+            .gives(200, schema_of::<wire::QueueList>()),
         route("PUT", QUEUE, Some(Admin), "putQueue", "Create a queue, or replace its settings", put(queues::put))
             .takes(BodySchema::named("QueueSettings")).gives(200, BodySchema::named("QueueState")).gives(201, BodySchema::named("QueueState")).also(&[409]),
         route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change some settings of a queue", patch(queues::patch))
-            .takes(of::<wire::QueueChange>()).gives(200, BodySchema::named("QueueState")).also(&[409]),
+            .takes(schema_of::<wire::QueueChange>()).gives(200, BodySchema::named("QueueState")).also(&[409]),
         route("GET", QUEUE, Some(Read), "getQueue", "Show the settings and the state of a queue", get(queues::get))
             .gives(200, BodySchema::named("QueueState")),
         Route { gives: vec![(204, None)], ..route("DELETE", QUEUE, Some(Admin), "deleteQueue", "Delete a queue with everything in it", delete(queues::delete)) },
 
-        Route { takes: Some((of::<wire::ItemsBody>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Add items: one, several, or a stream of JSON lines. Known items get new scores and payloads", post(items::post)) }
-            .gives(200, of::<wire::ItemsAnswer>()),
+        Route { takes: Some((schema_of::<wire::ItemsBody>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Add items: one, several, or a stream of JSON lines. Known items get new scores and payloads", post(items::post)) }
+            .gives(200, schema_of::<wire::ItemsAnswer>()),
         route("POST", CLOSE, Some(Admin), "closeItems", "Close items without a verdict", post(items::close))
-            .takes(of::<wire::CloseBody>()).gives(200, of::<wire::ChangedCount>()),
+            .takes(schema_of::<wire::CloseBody>()).gives(200, schema_of::<wire::ChangedCount>()),
         Route { gives: vec![(204, None)], ..route("DELETE", ITEM, Some(Admin), "eraseItem", "Erase an item: its id, scores, tags and payload, and what was learnt from it", delete(items::erase)) },
         route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Add scores to an item", patch(items::patch_scores))
-            .takes(of::<wire::ScoresBody>()).gives(200, of::<wire::ItemsAnswer>()).also(&[409]),
+            .takes(schema_of::<wire::ScoresBody>()).gives(200, schema_of::<wire::ItemsAnswer>()).also(&[409]),
 
         route("POST", "/v1/queues/{queue}/claims", Some(Review), "claim", "Claim the best items for a reviewer", post(claims::post))
-            .takes(of::<wire::ClaimBody>()).gives(200, of::<wire::ClaimAnswer>()).also(&[409]),
+            .takes(schema_of::<wire::ClaimBody>()).gives(200, schema_of::<wire::ClaimAnswer>()).also(&[409]),
         route("GET", "/v1/queues/{queue}/claims", Some(Review), "listClaims", "List the items that a reviewer holds", get(claims::held))
-            .asks(REVIEWER).gives(200, of::<wire::HeldItems>()),
+            .asks(REVIEWER).gives(200, schema_of::<wire::HeldItems>()),
         route("POST", "/v1/queues/{queue}/claims/extend", Some(Review), "extendClaims", "Extend a reviewer's leases", post(claims::extend))
-            .takes(of::<wire::LeasesBody>()).gives(200, of::<wire::ChangedCount>()),
+            .takes(schema_of::<wire::LeasesBody>()).gives(200, schema_of::<wire::ChangedCount>()),
         route("POST", "/v1/queues/{queue}/claims/release", Some(Review), "releaseClaims", "Release items to the queue", post(claims::release))
-            .takes(of::<wire::LeasesBody>()).gives(200, of::<wire::ChangedCount>()),
+            .takes(schema_of::<wire::LeasesBody>()).gives(200, schema_of::<wire::ChangedCount>()),
         route("POST", "/v1/queues/{queue}/claims/skip", Some(Review), "skipClaim", "Skip an item: release it, and do not hand it to this reviewer again", post(claims::skip))
-            .takes(of::<wire::SkipBody>()).gives(200, of::<wire::ChangedCount>()).also(&[409]),
+            .takes(schema_of::<wire::SkipBody>()).gives(200, schema_of::<wire::ChangedCount>()).also(&[409]),
 
         route("POST", "/v1/queues/{queue}/verdicts", Some(Review), "postVerdicts", "Record verdicts; one that names another in `revises` replaces it", post(verdicts::post))
-            .takes(of::<wire::VerdictsBody>()).gives(200, of::<wire::VerdictsAnswer>()),
+            .takes(schema_of::<wire::VerdictsBody>()).gives(200, schema_of::<wire::VerdictsAnswer>()),
         route("POST", "/v1/queues/{queue}/verdicts/undo", Some(Review), "undoVerdict", "Undo a recent verdict: the item is handed to the reviewer again", post(verdicts::undo))
-            .takes(of::<wire::UndoBody>()).gives(200, of::<wire::UndoAnswer>()).also(&[409]),
+            .takes(schema_of::<wire::UndoBody>()).gives(200, schema_of::<wire::UndoAnswer>()).also(&[409]),
     ];
     table.extend([
         route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "List items by rank (claimable ones) or by arrival (all)", get(reads::items))
-            .asks(ITEMS).gives(200, of::<wire::ItemPage>()),
+            .asks(ITEMS).gives(200, schema_of::<wire::ItemPage>()),
         route("GET", ITEM, Some(Read), "getItem", "Show an item in detail", get(reads::item))
-            .asks(EXPLAIN).gives(200, of::<wire::ItemDetail>()),
+            .asks(EXPLAIN).gives(200, schema_of::<wire::ItemDetail>()),
         route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model without storing them", post(reads::rank))
-            .takes(of::<wire::RankBody>()).gives(200, of::<wire::RankedItems>()).also(&[409]),
+            .takes(schema_of::<wire::RankBody>()).gives(200, schema_of::<wire::RankedItems>()).also(&[409]),
         route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "Show what was learnt about each evaluator", get(reads::evaluators))
-            .gives(200, of::<wire::EvaluatorList>()).also(&[409]),
+            .gives(200, schema_of::<wire::EvaluatorList>()).also(&[409]),
         route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Preview which items would enter and leave the best K after a change of settings", post(reads::preview))
-            .takes(of::<wire::PreviewBody>()).gives(200, of::<wire::PreviewAnswer>()).also(&[409]),
+            .takes(schema_of::<wire::PreviewBody>()).gives(200, schema_of::<wire::PreviewAnswer>()).also(&[409]),
         route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "Report what was found, compared with a random order and a plain average, and what was missed", get(reads::report))
-            .gives(200, of::<wire::ReportAnswer>()),
+            .gives(200, schema_of::<wire::ReportAnswer>()),
         route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Export all items as a table with scores, tags, payloads and verdicts", get(export::export))
             .asks(EXPORT).gives(200, BodySchema::texts(export::KINDS)),
         route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "List entries of the activity log", get(reads::events))
-            .asks(EVENTS).gives(200, of::<wire::EventPage>()),
+            .asks(EVENTS).gives(200, schema_of::<wire::EventPage>()),
         route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "List the webhooks that receive the queue's activity log, with their state", get(webhooks::list))
-            .gives(200, of::<wire::WebhookList>()),
+            .gives(200, schema_of::<wire::WebhookList>()),
         route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Create, change or resume a webhook that receives the queue's activity log", put(webhooks::put))
-            .takes(of::<wire::WebhookBody>()).gives(200, of::<wire::WebhookState>()).gives(201, of::<wire::WebhookState>()).also(&[409]),
+            .takes(schema_of::<wire::WebhookBody>()).gives(200, schema_of::<wire::WebhookState>()).gives(201, schema_of::<wire::WebhookState>()).also(&[409]),
         Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(webhooks::delete)) },
-        route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::HealthStatus>()),
-        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded and the database answers", get(health::ready)).gives(200, of::<health::HealthStatus>()),
+        route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, schema_of::<health::HealthStatus>()),
+        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded and the database answers", get(health::ready)).gives(200, schema_of::<health::HealthStatus>()),
         route("GET", "/metrics", Some(Read), "metrics", "Metrics in the OpenMetrics format of Prometheus", get(health::metrics)).gives(200, BodySchema::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
     ]);
     table
@@ -208,12 +214,7 @@ pub(crate) fn router(app: &App) -> Router {
 }
 
 pub(crate) async fn not_found() -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "no_route",
-        "there is nothing at this path",
-        "/api lists all paths.",
-    )
+    Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing at this path", "/api lists all paths.")
 }
 
 async fn not_allowed(request: Request) -> Problem {

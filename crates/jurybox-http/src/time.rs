@@ -28,9 +28,8 @@ impl std::str::FromStr for Time {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        parsed(text).ok_or_else(|| {
-            format!("{text:?} is not a time with a zone, such as 2026-11-15T10:00:00Z")
-        })
+        parsed(text)
+            .ok_or_else(|| format!("{text:?} is not a time with a zone, such as 2026-11-15T10:00:00Z"))
     }
 }
 

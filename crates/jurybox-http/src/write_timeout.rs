@@ -31,9 +31,10 @@ impl<S> WriteTimeout<S> {
         let patience = self.patience;
         let waits = self.waits.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match waits.as_mut().poll(context) {
-            Poll::Ready(()) => {
-                Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client did not read the answer in time")))
-            }
+            Poll::Ready(()) => Poll::Ready(Err(Error::new(
+                ErrorKind::TimedOut,
+                "the client did not read the answer in time",
+            ))),
             Poll::Pending => Poll::Pending,
         }
     }

@@ -1,12 +1,14 @@
 //! Handlers for claims: claim, list, extend, release and skip.
 
 use super::items::changed;
-use super::{QueryParams, Idempotency, QueuePath, ask, read_queue, unexpected};
+use super::{Idempotency, QueryParams, QueuePath, ask, read_queue, unexpected};
 use crate::app::App;
 use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{ChangedCount, ClaimEntry, ClaimAnswer, HeldItems, ClaimLimit, Name, ClaimBody, LeasesBody, SkipBody};
+use crate::wire::{
+    ChangedCount, ClaimAnswer, ClaimBody, ClaimEntry, ClaimLimit, HeldItems, LeasesBody, Name, SkipBody,
+};
 use axum::extract::State;
 use jurybox_server::{Answer, Request, Role};
 use serde::Deserialize;
@@ -56,7 +58,7 @@ pub(crate) async fn held(
 }
 
 /// Refuses lists longer than a claim can be.
-fn few(items: &[Name]) -> Result<(), Problem> {
+fn check_count(items: &[Name]) -> Result<(), Problem> {
     if items.len() <= MOST as usize {
         return Ok(());
     }
@@ -72,7 +74,7 @@ pub(crate) async fn extend(
     JsonBody(kept): JsonBody<LeasesBody>,
 ) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&kept.reviewer)?;
-    few(&kept.items)?;
+    check_count(&kept.items)?;
     let items = kept.items.into_iter().map(Into::into).collect();
     let request = Request::Extend { reviewer: kept.reviewer.into(), items };
     changed(&ask(&app, &name, &caller, &key, request).await?)
@@ -87,7 +89,7 @@ pub(crate) async fn release(
     JsonBody(given_back): JsonBody<LeasesBody>,
 ) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&given_back.reviewer)?;
-    few(&given_back.items)?;
+    check_count(&given_back.items)?;
     let items = given_back.items.into_iter().map(Into::into).collect();
     let request = Request::Release { reviewer: given_back.reviewer.into(), items };
     changed(&ask(&app, &name, &caller, &key, request).await?)

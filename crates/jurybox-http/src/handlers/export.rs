@@ -121,14 +121,22 @@ impl std::fmt::Display for ExportError {
     }
 }
 
-fn send(queue: &Queue, (tags, random_checks_only): (&[String], bool), layout: Layout, out: ChunkWriter) -> Result<(), ExportError> {
+fn send(
+    queue: &Queue,
+    (tags, random_checks_only): (&[String], bool),
+    layout: Layout,
+    out: ChunkWriter,
+) -> Result<(), ExportError> {
     let (mut sheet, mut out): (Option<Sheet<Exported>>, _) = (None, Some(out));
     pages(
         |after, many| queue.exported(after, many),
         |page| -> Result<(), ExportError> {
             if let Some(out) = out.take() {
-                sheet =
-                    Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, random_checks_only))?);
+                sheet = Some(Sheet::to_stream(
+                    Box::new(out),
+                    layout,
+                    columns(&page.evaluators, tags, random_checks_only),
+                )?);
             }
             Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
         },

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::body::{too_large, too_slow};
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{ItemsAnswer, ItemBody, RejectedItem};
+use crate::wire::{ItemBody, ItemsAnswer, RejectedItem};
 use axum::extract::Request as HttpRequest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -56,7 +56,7 @@ pub(crate) async fn items(
     let (parts, lines, done, items, bytes) = (0, 0, 0, Vec::new(), 0);
     let (unread, answer) = (Sha256::new(), ItemsAnswer::default());
     let mut taking = ItemIntake { app, caller, queue, key, parts, lines, done, items, bytes, unread, answer };
-    let taken = taking.all(request).await;
+    let taken = taking.read_lines(request).await;
     // After an error, the lines before it are stored, unless there is an idempotency key: then the
     // client will repeat the stream, and its batches must be the same.
     let is_due = if key.is_there() { taken.is_ok() } else { !taking.items.is_empty() };
@@ -93,7 +93,7 @@ impl LineBuffer {
 
 impl ItemIntake<'_> {
     /// Reads lines to the end of the body.
-    async fn all(&mut self, request: HttpRequest) -> Result<(), Problem> {
+    async fn read_lines(&mut self, request: HttpRequest) -> Result<(), Problem> {
         let limits = &self.app.0.settings.limits;
         let (mut body, mut lines, mut total) = (request.into_body(), LineBuffer::default(), 0_u64);
         // Only time spent waiting for the client counts.
@@ -116,9 +116,7 @@ impl ItemIntake<'_> {
                 data = &data[end + 1..];
                 self.line(&mut lines).await?;
                 if self.answer.rejected.len() > MOST_REJECTED {
-                    return Err(Problem::unusable(format!(
-                        "more than {MOST_REJECTED} lines were refused"
-                    )));
+                    return Err(Problem::unusable(format!("more than {MOST_REJECTED} lines were refused")));
                 }
             }
             lines.add(data, limits.line);

@@ -1,11 +1,11 @@
 //! Handlers for items: add, update scores, close and erase.
 
-use super::{Idempotency, ItemPath, QueuePath, ask, read_queue, item_stream, no_item, unexpected};
+use super::{Idempotency, ItemPath, QueuePath, ask, item_stream, no_item, read_queue, unexpected};
 use crate::app::App;
 use crate::body::{self, JsonBody};
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{ChangedCount, CloseBody, ItemsBody, ItemsAnswer, ScoresBody};
+use crate::wire::{ChangedCount, CloseBody, ItemsAnswer, ItemsBody, ScoresBody};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::StatusCode;
 use jurybox_server::{Answer, Error, NewItem, Rejected, Request};
@@ -20,13 +20,13 @@ pub(crate) async fn post(
     key: Idempotency,
     request: HttpRequest,
 ) -> Result<JsonBody<ItemsAnswer>, Problem> {
-    let kind = body::expect(request.headers(), &["application/json", LINES])?;
+    let kind = body::check_media_type(request.headers(), &["application/json", LINES])?;
     if kind == LINES {
         return item_stream::items(&app, &caller, &name, &key, request).await.map(JsonBody);
     }
-    let bytes = body::whole(request, &app).await?;
-    body::is_object(&bytes)?;
-    let (items, unread) = ItemsBody::read(&bytes).map_err(|error| body::refused(&error))?;
+    let bytes = body::read_body(request, &app).await?;
+    body::refuse_list(&bytes)?;
+    let (items, unread) = ItemsBody::read(&bytes).map_err(|error| body::json_problem(&error))?;
     let items = items.into_iter().map(Into::into).collect();
     let mut call = key.call(&caller, Request::Items(items), 0);
     // The idempotency key covers the whole body, including what cannot be read.

@@ -4,12 +4,12 @@ pub(crate) mod claims;
 pub(crate) mod demo;
 pub(crate) mod export;
 pub(crate) mod health;
-pub(crate) mod webhooks;
-pub(crate) mod reads;
+pub(crate) mod item_stream;
 pub(crate) mod items;
 pub(crate) mod queues;
-pub(crate) mod item_stream;
+pub(crate) mod reads;
 pub(crate) mod verdicts;
+pub(crate) mod webhooks;
 
 use crate::app::App;
 use crate::guard::Caller;
@@ -155,12 +155,7 @@ pub(crate) fn unexpected() -> Problem {
 }
 
 pub(crate) fn no_asset() -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "no_route",
-        "there is nothing at this path",
-        "/api lists all paths.",
-    )
+    Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing at this path", "/api lists all paths.")
 }
 
 pub(crate) fn no_item(item: &str) -> Problem {

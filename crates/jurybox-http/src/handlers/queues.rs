@@ -73,7 +73,10 @@ async fn changed(
     Ok(JsonBody(state.after(&before)))
 }
 
-pub(crate) async fn get(State(app): State<App>, QueuePath(name): QueuePath) -> Result<JsonBody<QueueState>, Problem> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    QueuePath(name): QueuePath,
+) -> Result<JsonBody<QueueState>, Problem> {
     state(&app, name).await
 }
 
@@ -82,7 +85,10 @@ async fn state(app: &App, name: String) -> Result<JsonBody<QueueState>, Problem>
     Ok(JsonBody(QueueState::new(name, standing)))
 }
 
-pub(crate) async fn delete(State(app): State<App>, QueuePath(name): QueuePath) -> Result<StatusCode, Problem> {
+pub(crate) async fn delete(
+    State(app): State<App>,
+    QueuePath(name): QueuePath,
+) -> Result<StatusCode, Problem> {
     let (asked, wanted) = (app.clone(), name.clone());
     app.forget(&name);
     let deleted = app.change(move || asked.0.service.delete(&wanted)).await;

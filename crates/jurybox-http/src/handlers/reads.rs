@@ -1,12 +1,12 @@
 //! Handlers that only read a queue: items, ranking, evaluators, preview, report and activity log.
 
-use super::{QueryParams, Idempotency, ItemPath, QueuePath, read_queue, no_item};
+use super::{Idempotency, ItemPath, QueryParams, QueuePath, no_item, read_queue};
 use crate::app::App;
 use crate::body::{self, JsonBody};
 use crate::problem::Problem;
 use crate::wire::{
-    EvaluatorList, EventPage, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, ReportAnswer,
-    RankBody, JsonInteger, SettingsBody,
+    EvaluatorList, EventPage, Item, ItemDetail, ItemPage, JsonInteger, PreviewAnswer, PreviewBody, RankBody,
+    RankedItem, RankedItems, ReportAnswer, SettingsBody,
 };
 use axum::extract::State;
 use jurybox_server::{Filter, Listed, MOST_AT_ONCE, MOST_BYTES, NewItem, Queue};
@@ -181,7 +181,8 @@ pub(crate) async fn preview(
     if k.is_some_and(|k| !(1..=1000).contains(&k)) {
         return Err(Problem::unusable(format!("k = {} is not from 1 to 1000", k.unwrap_or_default())));
     }
-    let SettingsBody(change) = serde_json::from_value(change.into()).map_err(|error| body::refused(&error))?;
+    let SettingsBody(change) =
+        serde_json::from_value(change.into()).map_err(|error| body::json_problem(&error))?;
     let _alone = app.0.previews.acquire().await;
     let told = read_queue(&app, &name, move |queue| {
         let k = k.map_or_else(|| queue.standing().map(|standing| standing.config.k), Ok)?;
@@ -194,7 +195,10 @@ pub(crate) async fn preview(
     told.await.map(JsonBody)
 }
 
-pub(crate) async fn report(State(app): State<App>, QueuePath(name): QueuePath) -> Result<JsonBody<ReportAnswer>, Problem> {
+pub(crate) async fn report(
+    State(app): State<App>,
+    QueuePath(name): QueuePath,
+) -> Result<JsonBody<ReportAnswer>, Problem> {
     // Each queue makes one report at a time: waiting for it here blocks no thread.
     let _room = app.0.reports.acquire().await;
     read_queue(&app, &name, |queue| Ok(queue.found()?.into())).await.map(JsonBody)

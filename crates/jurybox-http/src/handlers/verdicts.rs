@@ -6,7 +6,7 @@ use crate::body::{self, JsonBody};
 use crate::guard::Caller;
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{RejectedItem, SourceField, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
+use crate::wire::{RejectedItem, SourceField, UndoAnswer, UndoBody, VerdictsAnswer, VerdictsBody};
 use axum::extract::{Request as HttpRequest, State};
 use jurybox_server::{Answer, MOST_AT_ONCE, NewVerdict, Request, Role};
 
@@ -21,17 +21,19 @@ pub(crate) async fn post(
     key: Idempotency,
     request: HttpRequest,
 ) -> Result<JsonBody<VerdictsAnswer>, Problem> {
-    body::expect(request.headers(), &["application/json"])?;
-    let bytes = body::whole(request, &app).await?;
-    body::is_object(&bytes)?;
-    let (verdicts, unread) = VerdictsBody::read(&bytes).map_err(|error| body::refused(&error))?;
+    body::check_media_type(request.headers(), &["application/json"])?;
+    let bytes = body::read_body(request, &app).await?;
+    body::refuse_list(&bytes)?;
+    let (verdicts, unread) = VerdictsBody::read(&bytes).map_err(|error| body::json_problem(&error))?;
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;
         // Both override reviewers: a rule closes items that are being reviewed, an appeal decides
         // against verdicts.
         match verdict.source() {
             SourceField::Reviewer => {}
-            SourceField::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
+            SourceField::Automatic => {
+                caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?
+            }
             SourceField::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
         }
     }

@@ -3,9 +3,9 @@
 use super::{QueuePath, param, params};
 use crate::app::App;
 use crate::body::JsonBody;
+use crate::problem::Problem;
 use crate::webhooks::address::WebhookTarget;
 use crate::webhooks::sign;
-use crate::problem::Problem;
 use crate::wire::{WebhookBody, WebhookList, WebhookState};
 use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
@@ -48,7 +48,7 @@ pub(crate) async fn put(
     }
     WebhookTarget::parse(&url, app.0.settings.webhooks.allow_private)
         .map_err(|why| Problem::unusable(format!("the body: url: {why}")))?;
-    let brought = secret.map(|text| sign::read(&text)).transpose();
+    let brought = secret.map(|text| sign::from_text(&text)).transpose();
     let brought = brought.map_err(|why| Problem::unusable(format!("the body: secret: {why}")))?;
     let asked = app.clone();
     let made = move || {
@@ -65,7 +65,7 @@ pub(crate) async fn put(
     // Another request may have deleted it meanwhile.
     let Some(told) = told else { return Err(no_hook()) };
     let mut now = WebhookState::from(told);
-    now.secret = made.as_ref().map(sign::shown);
+    now.secret = made.as_ref().map(sign::to_text);
     let status = if new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, JsonBody(now)).into_response())
 }

@@ -1,8 +1,8 @@
 //! The activity log in words: its page, newest entries first, and the lists in other pages.
 
 use super::format::{count, in_address, moment, now};
-use super::wording::verdict_text;
 use super::layout::{Page, navigation};
+use super::wording::verdict_text;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::{QueryParams, QueuePath, read_queue};
@@ -39,7 +39,7 @@ pub(super) fn is_routine(kind: &str) -> bool {
 
 /// The newest wanted entries up to `last`, at most `most`; the number of the earliest entry read;
 /// and how many were left out. Reads at most [`READS`] times [`READ`] entries.
-pub(super) fn back(
+pub(super) fn read_back(
     queue: &Queue,
     last: u64,
     most: usize,
@@ -73,14 +73,22 @@ pub(super) async fn page(
     QueuePath(queue): QueuePath,
     QueryParams(ActivityQuery { before, all }): QueryParams<ActivityQuery>,
 ) -> Result<Page, Problem> {
-    let (config, noticed_all, head, last, (happened, first, left_out)) = read_queue(&app, &queue, move |found| {
-        let (config, head) = found.standing().map(|now| (now.config, now.head))?;
-        let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
-        // Changes are known once the queue has been ranked.
-        let noticed = found.model().ok().map(|model| found.noticed(&model)).transpose()?.unwrap_or_default();
-        Ok((config, noticed, head, last, back(found, last, ENTRIES, |kind| all || !is_routine(kind))?))
-    })
-    .await?;
+    let (config, noticed_all, head, last, (happened, first, left_out)) =
+        read_queue(&app, &queue, move |found| {
+            let (config, head) = found.standing().map(|now| (now.config, now.head))?;
+            let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
+            // Changes are known once the queue has been ranked.
+            let noticed =
+                found.model().ok().map(|model| found.noticed(&model)).transpose()?.unwrap_or_default();
+            Ok((
+                config,
+                noticed,
+                head,
+                last,
+                read_back(found, last, ENTRIES, |kind| all || !is_routine(kind))?,
+            ))
+        })
+        .await?;
     let here = |before: u64, all: bool| {
         let also = if all { "&all=true" } else { "" };
         format!("/q/{queue}/activity?before={before}{also}")

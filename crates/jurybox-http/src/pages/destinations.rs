@@ -2,7 +2,7 @@
 //! current one. A script turns it into a command palette.
 
 use super::format::in_address;
-use super::layout::{Page, panel_response, navigation};
+use super::layout::{Page, navigation, panel_response};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::{QueryParams, read_queue};
@@ -52,7 +52,8 @@ pub(super) async fn page(
     for name in names.iter().filter(|name| Some(*name) != queue.as_ref()) {
         all.extend(pages(&caller, name));
     }
-    let way = |to: &str, name: &str, what: &str| PageLink { to: to.into(), name: name.into(), what: what.into() };
+    let way =
+        |to: &str, name: &str, what: &str| PageLink { to: to.into(), name: name.into(), what: what.into() };
     all.extend([way("/", "All queues", "Jurybox"), way("/api", "API", "Jurybox")]);
     let list = list(&all, caller.may(Role::Read));
     if panel.is_some() {
@@ -71,8 +72,12 @@ fn pages(caller: &Caller, queue: &str) -> Vec<PageLink> {
         [("", "Queue", Role::Read), ("/desk", "Desk", Role::Review), ("/reviewers", "Reviewers", Role::Read)];
     let all = all.into_iter().chain([("/activity", "Activity", Role::Read)]);
     let may = all.filter(|(.., role)| caller.may(*role));
-    may.map(|(path, name, _)| PageLink { to: format!("/q/{queue}{path}"), name: name.into(), what: queue.into() })
-        .collect()
+    may.map(|(path, name, _)| PageLink {
+        to: format!("/q/{queue}{path}"),
+        name: name.into(),
+        what: queue.into(),
+    })
+    .collect()
 }
 
 /// Links to the panels and evaluators of a queue, and to mute or unmute each evaluator.

@@ -53,7 +53,8 @@ impl ErrorCorrelations {
             items: lessons.len(),
             noise: (0..width).map(|j| noise(lessons, j)).collect(),
             correlations: all.iter().map(|row| row.iter().map(map).collect()).collect(),
-            effective: effective_number(squares(&all, &telling), &parts, telling.len() as f64).filter(|_| telling.len() > 1),
+            effective: effective_number(squares(&all, &telling), &parts, telling.len() as f64)
+                .filter(|_| telling.len() > 1),
             telling,
         })
     }
@@ -188,7 +189,9 @@ mod tests {
         assert!((r(0, 1) - 1.0).abs() < 0.1 && r(0, 2).abs() < 0.1 && r(1, 1) == 1.0);
         let effective = alike.effective.unwrap();
         assert!(
-            (effective.mean - 1.8).abs() < 0.1 && effective.low < effective.mean && effective.mean <= effective.high,
+            (effective.mean - 1.8).abs() < 0.1
+                && effective.low < effective.mean
+                && effective.mean <= effective.high,
             "{effective:?}"
         );
         assert!(ErrorCorrelations::of(&all[..ENOUGH - 1], 3).is_none());
@@ -210,7 +213,8 @@ mod tests {
         {
             let (mut held, mut told) = (0, 0);
             for world in 0..200 {
-                let found = ErrorCorrelations::of(&lessons(1000 + world, items, alike, width, common), width).unwrap();
+                let found = ErrorCorrelations::of(&lessons(1000 + world, items, alike, width, common), width)
+                    .unwrap();
                 let Some(effective) = found.effective else { continue };
                 let (many, together) =
                     (found.telling.len(), found.telling.iter().filter(|j| **j < alike).count());

@@ -1,7 +1,7 @@
 //! Bodies that pages send: a form, or JSON from their script. The two are answered differently.
 
 use crate::app::App;
-use crate::body::{expect, read, whole};
+use crate::body::{check_media_type, parse, read_body};
 use crate::problem::Problem;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
@@ -20,10 +20,10 @@ impl<T: DeserializeOwned> FromRequest<App> for FormOrJson<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         const FORM: &str = "application/x-www-form-urlencoded";
-        let by_form = expect(request.headers(), &["application/json", FORM])? == FORM;
-        let bytes = whole(request, app).await?;
+        let by_form = check_media_type(request.headers(), &["application/json", FORM])? == FORM;
+        let bytes = read_body(request, app).await?;
         if !by_form {
-            return Ok(FormOrJson { body: read(&bytes)?, by_form });
+            return Ok(FormOrJson { body: parse(&bytes)?, by_form });
         }
         let mut form = Request::new(Body::from(bytes));
         *form.method_mut() = Method::POST;

@@ -155,7 +155,7 @@ fn decimals(value: f64, digits: i32) -> usize {
 
 /// Formats every number of a page: with this many decimals and its thousands apart. The sign is a
 /// minus, which is as wide as a digit. A value that rounds to zero has no sign.
-fn fixed(value: f64, decimals: usize) -> String {
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "–".into();
     }

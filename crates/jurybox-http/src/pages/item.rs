@@ -2,13 +2,13 @@
 
 use super::activity;
 use super::format::{aligned, count, moment, now, number, percent};
+use super::layout::{Page, navigation};
 use super::payload;
 use super::queue::contribution_bar;
-use super::layout::{Page, navigation};
 use super::wording::{Wording, verdict_text};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::{ItemPath, read_queue, no_item};
+use crate::handlers::{ItemPath, no_item, read_queue};
 use crate::problem::Problem;
 use axum::extract::State;
 use jurybox_server::{Config, Explained, Happened, Judged, Stands};

@@ -153,11 +153,11 @@ pub(crate) async fn watch(app: App) {
         looked = Instant::now();
         let asked = app.clone();
         // A database that is unreachable now is asked again later.
-        let _ = app.wait(move || look(&asked)).await;
+        let _ = app.wait(move || check_queues(&asked)).await;
     }
 }
 
-fn look(app: &App) -> Result<(), Error> {
+fn check_queues(app: &App) -> Result<(), Error> {
     let (service, watch) = (&app.0.service, &app.0.watch);
     let names = service.names()?;
     watch.only(&names);

@@ -1,10 +1,10 @@
 //! The login page: a key is entered once, and a session cookie stands for it.
 
 use super::form::{FormOrJson, redirect};
-use super::session::{COOKIE, LASTS, set_cookie};
 use super::layout::{Page, frame};
+use super::session::{COOKIE, LASTS, set_cookie};
 use crate::app::App;
-use crate::guard::{Peer, is_key, refreshed};
+use crate::guard::{Peer, refresh_keys, verify_secret};
 use crate::handlers::QueryParams;
 use crate::origin::same_origin;
 use crate::problem::Problem;
@@ -56,7 +56,7 @@ fn form(next: &str, wrong: bool) -> Markup {
 }
 
 pub(super) async fn page(State(app): State<App>, QueryParams(wanted): QueryParams<LoginQuery>) -> Response {
-    refreshed(&app).await;
+    refresh_keys(&app).await;
     if app.is_open() {
         return redirect("/");
     }
@@ -72,7 +72,7 @@ pub(super) async fn enter(
 ) -> Result<Response, Problem> {
     same_origin(&app, &Method::POST, &headers, peer.map(|peer| peer.0.0.ip()), true)?;
     let next = own_path(&said.next);
-    let word = is_key(&app, said.key.trim()).await.and_then(|key| app.0.sessions.begin(key));
+    let word = verify_secret(&app, said.key.trim()).await.and_then(|key| app.0.sessions.begin(key));
     let Some(word) = word else {
         let page = frame("Log in · Jurybox", &form(next, true));
         return Ok((StatusCode::UNAUTHORIZED, axum::response::Html(page.into_string())).into_response());
@@ -89,7 +89,8 @@ pub(super) async fn leave(
 ) -> Result<Response, Problem> {
     same_origin(&app, &Method::POST, &headers, peer.map(|peer| peer.0.0.ip()), true)?;
     app.0.sessions.end(&headers);
-    Ok(([(header::SET_COOKIE, set_cookie(&app, &headers, (COOKIE, ""), 0))], redirect("/login")).into_response())
+    Ok(([(header::SET_COOKIE, set_cookie(&app, &headers, (COOKIE, ""), 0))], redirect("/login"))
+        .into_response())
 }
 
 #[cfg(test)]

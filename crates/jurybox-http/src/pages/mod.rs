@@ -28,9 +28,9 @@ mod session;
 mod snapshot;
 mod wording;
 
+pub(crate) use layout::{explain, is_person};
 pub(crate) use live::{LiveUpdates, watch};
 pub(crate) use session::Sessions;
-pub(crate) use layout::{explain, is_person};
 
 use crate::app::App;
 use crate::guard::{RouteAccess, guard};

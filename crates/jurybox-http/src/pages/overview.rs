@@ -1,10 +1,10 @@
 //! The start page: one panel per queue, those with problems first. A server without queues shows
 //! commands to paste.
 
-use super::snapshot::{TimeBins, DAY, MINUTE, SECOND, QueueSnapshot, quantile, snapshot, unit};
 use super::format::{count, moment, now, number, percent, signed, span, stretch, sure};
+use super::layout::{Page, navigation, panel_response};
 use super::queue::drawn;
-use super::layout::{Page, panel_response, navigation};
+use super::snapshot::{DAY, MINUTE, QueueSnapshot, SECOND, TimeBins, quantile, snapshot, unit};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::QueryParams;
@@ -108,7 +108,7 @@ pub(super) fn figures(seen: &QueueSnapshot, name: &str) -> Markup {
         ul class="figures" {
             li { a href=(at("top")) { b { (count(seen.counts.pending)) } " waiting" } }
             @if let Some((inflow, length)) = seen.inflow {
-                li { b { "+" (count(inflow.round() as u64)) } @if length < 60 * MINUTE { " in " (span(length as f64 / SECOND as f64)) } @else { " per hour" } }
+                li { b { "+" (count(inflow.round() as u64)) } @if length < 60 * MINUTE { " new in " (span(length as f64 / SECOND as f64)) } @else { " new per hour" } }
             }
             @if let Some(oldest) = seen.pulse.oldest { li { "oldest " b { (span((seen.now - oldest) as f64 / SECOND as f64)) } } }
             @if seen.pulse.due > 0 { li class="warn" { b { (count(seen.pulse.due)) } " due within 24 hours" } }

@@ -1,10 +1,10 @@
 //! The page about reviewers: pace, agreement, golden items (test questions with a known answer),
 //! severity, noise and skips.
 
-use super::snapshot::{DAY, SECOND, QueueSnapshot, quantile, snapshot, wilson};
 use super::format::{between, count, moment, number, percent, span};
+use super::layout::{Page, navigation, panel_response};
 use super::overview::PanelQuery;
-use super::layout::{Page, panel_response, navigation};
+use super::snapshot::{DAY, QueueSnapshot, SECOND, quantile, snapshot, wilson};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::{QueryParams, QueuePath};
@@ -108,7 +108,7 @@ pub(super) async fn page(
 }
 
 /// The reward that a golden item's tag names: by a label, yes or no, or a number.
-fn known(right: &str, scale: Option<&Rewards>) -> Option<f64> {
+fn golden_reward(right: &str, scale: Option<&Rewards>) -> Option<f64> {
     let labelled = scale.and_then(|scale| scale.labels.get(right).copied());
     let plain = || match right {
         "yes" => Some(scale.map_or(1.0, |scale| scale.highest)),
@@ -120,7 +120,7 @@ fn known(right: &str, scale: Option<&Rewards>) -> Option<f64> {
 
 /// The first verdicts on each item, as many as the quorum, in order of time. Later ones are left
 /// out: they were asked for only because the first ones differed, which biases agreement.
-fn independent<'a>(
+fn first_verdicts<'a>(
     blind: impl Iterator<Item = &'a Worked>,
     quorum: usize,
 ) -> HashMap<u64, Vec<(i64, &'a str, f64)>> {
@@ -136,9 +136,9 @@ fn independent<'a>(
 }
 
 /// The figures of all reviewers, by name.
-fn gathered(seen: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
+fn reviewer_stats(seen: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
     let people = || seen.worked.iter().filter(|work| work.source == Source::Reviewer);
-    let said = independent(people().filter(|work| !work.seen), seen.config.quorum as usize);
+    let said = first_verdicts(people().filter(|work| !work.seen), seen.config.quorum as usize);
     let mut all: BTreeMap<&str, ReviewerStats> = BTreeMap::new();
     for work in people() {
         let of = all.entry(&work.reviewer).or_default();
@@ -158,7 +158,7 @@ fn gathered(seen: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
         if !there.is_empty() && there.len() < first.len() {
             of.others.add(work.reward, &there);
         }
-        let right = work.tags.get(GOLDEN).and_then(|right| known(right, seen.config.reward.as_ref()));
+        let right = work.tags.get(GOLDEN).and_then(|right| golden_reward(right, seen.config.reward.as_ref()));
         if let Some(right) = right {
             of.golden.add(work.reward, &[right]);
         }
@@ -247,7 +247,7 @@ fn signed(interval: Interval) -> String {
 }
 
 fn table(seen: &QueueSnapshot) -> Markup {
-    let mut all: Vec<(&str, ReviewerStats)> = gathered(seen).into_iter().collect();
+    let mut all: Vec<(&str, ReviewerStats)> = reviewer_stats(seen).into_iter().collect();
     all.sort_by_key(|(_, of)| std::cmp::Reverse(of.last));
     if all.is_empty() {
         return html! { p class="small" { "No verdicts yet." } };
@@ -378,7 +378,7 @@ mod tests {
     fn a_tie_breaker_is_not_compared() {
         let all =
             [work(1, 5, "cyd", 1.0), work(1, 3, "bob", 0.0), work(1, 2, "ann", 1.0), work(2, 4, "ann", 1.0)];
-        let said = independent(all.iter(), 2);
+        let said = first_verdicts(all.iter(), 2);
         assert_eq!(said[&1], [(2, "ann", 1.0), (3, "bob", 0.0)]);
         assert_eq!(said[&2], [(4, "ann", 1.0)]);
     }
@@ -386,11 +386,11 @@ mod tests {
     #[test]
     fn a_golden_item_is_known_by_label_or_reward() {
         let scale = Rewards { lowest: -1.0, highest: 3.0, labels: [("harmful".to_string(), 3.0)].into() };
-        assert_eq!(known("harmful", Some(&scale)), Some(3.0));
+        assert_eq!(golden_reward("harmful", Some(&scale)), Some(3.0));
         assert_eq!(
-            [known("no", Some(&scale)), known("yes", None), known("0.5", None)],
+            [golden_reward("no", Some(&scale)), golden_reward("yes", None), golden_reward("0.5", None)],
             [Some(-1.0), Some(1.0), Some(0.5)]
         );
-        assert_eq!(known("whatever", Some(&scale)), None);
+        assert_eq!(golden_reward("whatever", Some(&scale)), None);
     }
 }

@@ -1,8 +1,8 @@
 //! The snapshot of a queue that its pages are drawn from: read at once and cached briefly, with the
 //! statistics computed from it.
 
-use super::error_correlation::{ErrorCorrelations, ENOUGH};
-use super::activity::{back, is_routine};
+use super::activity::{is_routine, read_back};
+use super::error_correlation::{ENOUGH, ErrorCorrelations};
 use super::wording::Wording;
 use crate::app::App;
 use crate::handlers::read_queue;
@@ -95,7 +95,7 @@ impl QueueSnapshot {
         for item in ranked {
             best.extend(queue.explained(&item.id)?);
         }
-        let happened = back(queue, standing.head, ENTRIES, |kind| !is_routine(kind))?.0;
+        let happened = read_back(queue, standing.head, ENTRIES, |kind| !is_routine(kind))?.0;
         let mut seen = QueueSnapshot {
             now,
             head: standing.head,
@@ -296,7 +296,12 @@ impl<T> TimeBins<T> {
 
     /// At most `most` stretches of a round length, from `since` or the first time, whichever is
     /// later.
-    pub(super) fn of(times: impl IntoIterator<Item = (i64, T)>, since: i64, now: i64, most: i64) -> TimeBins<T> {
+    pub(super) fn of(
+        times: impl IntoIterator<Item = (i64, T)>,
+        since: i64,
+        now: i64,
+        most: i64,
+    ) -> TimeBins<T> {
         let times: Vec<(i64, T)> = times.into_iter().collect();
         let first = times.iter().map(|(at, _)| *at).min().unwrap_or(now).clamp(since.min(now), now);
         let lengths = [2, 5, 10, 30, 60, 300, 900, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600]
@@ -440,7 +445,8 @@ mod tests {
     #[test]
     fn stretches_are_empty_where_nothing_was() {
         let now = 100 * DAY + 10 * MINUTE;
-        let bins = TimeBins::of([(now - 3 * 60 * MINUTE, 'a'), (now - 20 * MINUTE, 'b'), (now, 'c')], 0, now, 24);
+        let bins =
+            TimeBins::of([(now - 3 * 60 * MINUTE, 'a'), (now - 20 * MINUTE, 'b'), (now, 'c')], 0, now, 24);
         assert_eq!((bins.length, bins.filled(), bins.each.len()), (15 * MINUTE, 2, 12));
         assert_eq!(bins.each[0].1, ['a']);
         assert!(TimeBins::of(Vec::<(i64, char)>::new(), 0, now, 24).each.is_empty());

@@ -1,4 +1,4 @@
-//! How pages speak of verdicts: by the queue's own label ("60 of 80 were harmful") if every
+//! How pages speak of verdicts: by the queue's own label ("60 of 80 reviewed were harmful") if every
 //! verdict is yes or no, else by the average verdict.
 
 use super::format::{amount, between, count, number, percent};
@@ -43,11 +43,11 @@ impl Wording {
         }
     }
 
-    /// What reviewers found in some items: "60 of 80 were harmful".
+    /// What reviewers found in some items: "60 of 80 reviewed were harmful".
     pub(super) fn found_in(&self, sum: f64, items: u64) -> String {
         match &self.label {
-            Some(label) => format!("{} of {} were {label}", amount(sum), count(items)),
-            None if items == 0 => "0 reviewed".into(),
+            _ if items == 0 => "none reviewed".into(),
+            Some(label) => format!("{} of {} reviewed were {label}", amount(sum), count(items)),
             None => format!("average verdict {} of {} reviewed", number(sum / items as f64), count(items)),
         }
     }
@@ -143,12 +143,12 @@ mod tests {
     fn binary_verdicts_are_named_by_their_label() {
         let labels = r#", "reward": {"lowest": 0, "highest": 1, "labels": {"fine": 0, "harmful": 1}}"#;
         let binary = wording(labels, &[0.0, 1.0]);
-        assert_eq!(binary.found_in(60.0, 80), "60 of 80 were harmful");
+        assert_eq!(binary.found_in(60.0, 80), "60 of 80 reviewed were harmful");
         let estimate = |mean, low, high| Interval { mean, low, high };
         assert_eq!(binary.mean(estimate(0.7, 0.62, 0.77)), "70% (62% to 77%)");
         assert_eq!(binary.mean(estimate(0.7, 0.0, 1.0)), "70%");
         assert_eq!(binary.prediction(estimate(0.2, 0.0, 1.0)), "20% likely harmful");
-        assert_eq!(wording("", &[1.0]).found_in(2.0, 3), "2 of 3 were positive");
+        assert_eq!(wording("", &[1.0]).found_in(2.0, 3), "2 of 3 reviewed were positive");
         let graded = wording(labels, &[0.5]);
         assert_eq!(graded.found_in(3.0, 4), "average verdict 0.75 of 4 reviewed");
         assert_eq!(graded.mean(estimate(0.7, 0.62, 0.77)), "0.70 (0.62 to 0.77)");

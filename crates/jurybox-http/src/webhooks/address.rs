@@ -43,7 +43,7 @@ impl WebhookTarget {
             return Err("the URL has no host".into());
         }
         if let Ok(address) = host.parse::<IpAddr>() {
-            reachable(address, private)?;
+            check_public(address, private)?;
         }
         let after = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
         if !after.is_empty() && authority.port_u16().is_none() {
@@ -67,7 +67,7 @@ impl WebhookTarget {
         let mut why = "the host name has no address".to_string();
         let mut allowed = Vec::new();
         for address in found {
-            match reachable(address.ip(), private) {
+            match check_public(address.ip(), private) {
                 Ok(()) => allowed.push(address),
                 Err(refused) => why = refused,
             }
@@ -76,7 +76,7 @@ impl WebhookTarget {
     }
 }
 
-fn reachable(address: IpAddr, private: bool) -> Result<(), String> {
+fn check_public(address: IpAddr, private: bool) -> Result<(), String> {
     if private || is_public(address) {
         return Ok(());
     }

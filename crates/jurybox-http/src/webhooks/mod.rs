@@ -39,7 +39,7 @@ struct WebhookMessage<'a> {
 }
 
 /// Delivers to all webhooks until `end`, then releases their leases.
-pub(crate) async fn follow(app: App, end: impl Future<Output = ()>) {
+pub(crate) async fn deliver_all(app: App, end: impl Future<Output = ()>) {
     // A random id of this server.
     let holder = (RandomState::new().hash_one(std::process::id()) >> 1).max(1).cast_signed();
     let busy = Arc::<Mutex<HashSet<(String, String)>>>::default();
@@ -58,7 +58,7 @@ pub(crate) async fn follow(app: App, end: impl Future<Output = ()>) {
         app.0.metrics.note_webhooks_off(hooks.iter().filter(|hook| hook.off).count());
         for hook in hooks {
             let key = (hook.queue.clone(), hook.name.clone());
-            let is_due = !hook.off && hook.seen < hook.head && has_rested(hook.next_try, now);
+            let is_due = !hook.off && hook.seen < hook.head && may_retry(hook.next_try, now);
             if !is_due || !lock(&busy).insert(key.clone()) {
                 continue;
             }
@@ -79,7 +79,7 @@ pub(crate) async fn follow(app: App, end: impl Future<Output = ()>) {
 
 /// Whether it is time to retry. A time further away than any pause was stored while the clock was
 /// wrong, and is ignored.
-fn has_rested(next_try: i64, now: i64) -> bool {
+fn may_retry(next_try: i64, now: i64) -> bool {
     let longest = Duration::from_secs(RESTS.1 * 2).as_micros() as i64;
     next_try <= now || next_try - now > longest
 }
@@ -115,7 +115,7 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
         app.0.metrics.note_delivery(sent.is_ok());
         let outcome = match &sent {
             Ok(()) => Outcome::Delivered { seen: last },
-            Err(failure) => failed(app, &hook, now, failure),
+            Err(failure) => failure_outcome(app, &hook, now, failure),
         };
         let (asked, of) = (app.clone(), hook.clone());
         let noted = app.wait(move || asked.0.service.note_webhook(&of, holder, &outcome)).await?;
@@ -156,7 +156,7 @@ async fn attempt(
 }
 
 /// The outcome of a failure: when to retry (exponential backoff with jitter), or to stop.
-fn failed(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailure) -> Outcome {
+fn failure_outcome(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailure) -> Outcome {
     let (first, longest) = RESTS;
     let rest = (first << hook.failures.min(20)).min(longest) * 1_000_000;
     let chance = RandomState::new().hash_one(now) % (rest / 5);

@@ -20,12 +20,12 @@ pub(crate) fn signature(secret: &Secret, id: &str, seconds: i64, body: &[u8]) ->
 }
 
 /// A secret as text.
-pub(crate) fn shown(secret: &Secret) -> String {
+pub(crate) fn to_text(secret: &Secret) -> String {
     format!("{PREFIX}{}", STANDARD.encode(secret.bytes()))
 }
 
 /// Parses a secret from text. The error does not repeat it.
-pub(crate) fn read(text: &str) -> Result<Secret, String> {
+pub(crate) fn from_text(text: &str) -> Result<Secret, String> {
     let bytes = text.strip_prefix(PREFIX).and_then(|text| STANDARD.decode(text).ok());
     bytes.filter(|bytes| BYTES.contains(&bytes.len())).map(Secret::of).ok_or_else(|| {
         format!("a secret is `{PREFIX}` followed by 24 to 64 bytes in base64; leave it out to get a new one")
@@ -39,18 +39,18 @@ mod tests {
     #[test]
     fn a_signature_is_that_of_the_standard() {
         // The example of standardwebhooks.com.
-        let secret = read("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let secret = from_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let signed =
             signature(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-        assert_eq!(read(&shown(&secret)).unwrap(), secret);
+        assert_eq!(from_text(&to_text(&secret)).unwrap(), secret);
     }
 
     #[test]
     fn a_secret_that_anybody_could_guess_is_refused() {
         for text in ["", "hunter2", "whsec_", "whsec_MTI0", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"]
         {
-            let why = read(text).unwrap_err();
+            let why = from_text(text).unwrap_err();
             assert!(text.len() < 3 || !why.contains(text) || text == "whsec_", "{why}");
         }
     }

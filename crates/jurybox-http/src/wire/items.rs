@@ -1,7 +1,7 @@
 //! Request and answer bodies of items, and how batches with unreadable entries are read.
 
 use super::{Name, TagFilter};
-use crate::body::plainly;
+use crate::body::reworded;
 use crate::time::Time;
 use jurybox_server::MOST_AT_ONCE;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
@@ -16,7 +16,7 @@ pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
 
 /// Reads an object and refuses duplicate keys, because it would be unclear which of two values
 /// counts.
-pub(crate) fn once_each<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
+pub(crate) fn unique_keys<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
 where
     D: Deserializer<'de>,
     V: Deserialize<'de>,
@@ -50,14 +50,14 @@ pub(crate) struct ItemBody {
     /// Your id for the item. Sent again, it updates the same item.
     id: Name,
     /// Its scores by evaluator; a missing score is null or left out.
-    #[serde(default, deserialize_with = "once_each")]
+    #[serde(default, deserialize_with = "unique_keys")]
     scores: ScoresByName,
     /// What the reviewer is shown: any JSON.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
     /// Its tags, such as its language. Claims can filter by them.
-    #[serde(default, deserialize_with = "once_each")]
+    #[serde(default, deserialize_with = "unique_keys")]
     tags: BTreeMap<Name, Name>,
     /// From this time on, the item comes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -71,12 +71,12 @@ impl ItemBody {
     /// Reads one line of a batch. An error says what is wrong, with the item's id if that is
     /// readable.
     pub(crate) fn read(bytes: &[u8]) -> Result<ItemBody, (Option<String>, String)> {
-        one(bytes)
+        read_entry(bytes)
     }
 }
 
 /// Reads one entry of a batch. An error says what is wrong, with the id if that is readable.
-fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
+fn read_entry<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
     #[derive(Deserialize)]
     struct Called {
         id: Name,
@@ -87,7 +87,7 @@ fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)>
     }
     serde_json::from_slice(bytes).map_err(|error| {
         let called = serde_json::from_slice::<Called>(bytes).ok();
-        (called.map(|called| called.id.into()), plainly(&error.to_string()))
+        (called.map(|called| called.id.into()), reworded(&error.to_string()))
     })
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct UnreadableEntries {
 
 /// Reads the entries of a batch one by one, so that one unreadable entry does not spoil the others.
 /// A batch with more than the allowed number of entries is refused as a whole.
-pub(super) fn each<T: DeserializeOwned>(
+pub(super) fn read_entries<T: DeserializeOwned>(
     name: &str,
     many: &[&RawValue],
 ) -> Result<(Vec<T>, UnreadableEntries), serde_json::Error> {
@@ -113,7 +113,7 @@ pub(super) fn each<T: DeserializeOwned>(
     }
     let (mut read, mut unread) = (Vec::with_capacity(many.len()), UnreadableEntries::default());
     for (at, raw) in many.iter().enumerate() {
-        match one(raw.get().as_bytes()) {
+        match read_entry(raw.get().as_bytes()) {
             Ok(one) => read.push(one),
             Err((id, why)) => {
                 let place = format!("{name}[{at}]");
@@ -180,7 +180,7 @@ impl ItemsBody {
             return Ok((vec![serde_json::from_slice(bytes)?], UnreadableEntries::default()));
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
-        each("items", &several.items)
+        read_entries("items", &several.items)
     }
 }
 
@@ -189,7 +189,7 @@ impl ItemsBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScoresBody {
     /// Scores by evaluator. Scores that are null or left out stay as they are.
-    #[serde(deserialize_with = "once_each")]
+    #[serde(deserialize_with = "unique_keys")]
     pub(crate) scores: ScoresByName,
 }
 

@@ -2,22 +2,24 @@
 //! document.
 
 mod claims;
-mod webhooks;
-mod reads;
 mod items;
 mod queues;
+mod reads;
 mod verdicts;
+mod webhooks;
 
-pub(crate) use claims::{ClaimEntry, ClaimAnswer, HeldItems, ClaimLimit, ClaimBody, LeasesBody, SkipBody};
-pub(crate) use webhooks::{WebhookBody, WebhookList, WebhookState};
+pub(crate) use claims::{ClaimAnswer, ClaimBody, ClaimEntry, ClaimLimit, HeldItems, LeasesBody, SkipBody};
+pub(crate) use items::{CloseBody, ItemBody, ItemsAnswer, ItemsBody, RejectedItem, ScoresBody};
+pub(crate) use queues::{
+    QueueChange, QueueList, QueueProgress, QueueState, SettingsBody, config, shown_name,
+};
 pub use reads::report_document;
 pub(crate) use reads::{
-    EvaluatorList, EventPage, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, ReportAnswer,
-    RankBody,
+    EvaluatorList, EventPage, Item, ItemDetail, ItemPage, PreviewAnswer, PreviewBody, RankBody, RankedItem,
+    RankedItems, ReportAnswer,
 };
-pub(crate) use items::{CloseBody, ItemsBody, ItemsAnswer, ItemBody, ScoresBody, RejectedItem};
-pub(crate) use queues::{QueueChange, QueueList, QueueProgress, QueueState, SettingsBody, config, shown_name};
-pub(crate) use verdicts::{SourceField, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
+pub(crate) use verdicts::{SourceField, UndoAnswer, UndoBody, VerdictsAnswer, VerdictsBody};
+pub(crate) use webhooks::{WebhookBody, WebhookList, WebhookState};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -320,8 +320,7 @@ mod tests {
         }
         let every = r#"{"evaluators": [{"name": "a"}, {"name": "b"}], "payload_days": 1, "muted": ["b"],
             "weights": {"a": 1}, "reward": {"lowest": 0, "highest": 1}, "columns": {"id": "post_id"}}"#;
-        let mut fields: Vec<String> =
-            shown(serde_json::from_str(every).unwrap()).keys().cloned().collect();
+        let mut fields: Vec<String> = shown(serde_json::from_str(every).unwrap()).keys().cloned().collect();
         fields.retain(|name| !["name", "counts", "head", "model", "mismatches"].contains(&name.as_str()));
         fields.sort();
         assert_eq!(fields, documented());
@@ -331,7 +330,8 @@ mod tests {
     /// shows.
     #[test]
     fn a_stored_queue_is_shown_under_the_names_of_the_api() {
-        let stored = r#"{"evaluators": [{"name": "a"}], "audit_rate": 0.1, "audit_share": 0.5, "doors": "paused"}"#;
+        let stored =
+            r#"{"evaluators": [{"name": "a"}], "audit_rate": 0.1, "audit_share": 0.5, "doors": "paused"}"#;
         let shown = shown(serde_json::from_str(stored).unwrap());
         assert_eq!((&shown["random_check_rate"], &shown["random_check_share"]), (&0.1.into(), &0.5.into()));
         assert_eq!(shown["mode"], "paused");

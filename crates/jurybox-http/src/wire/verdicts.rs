@@ -1,7 +1,7 @@
 //! Request and answer bodies of verdicts.
 
-use super::items::{RejectedItem, UnreadableEntries, each};
-use super::{Name, JsonInteger};
+use super::items::{RejectedItem, UnreadableEntries, read_entries};
+use super::{JsonInteger, Name};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -25,7 +25,7 @@ impl VerdictsBody {
             verdicts: Vec<&'a RawValue>,
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
-        each("verdicts", &several.verdicts)
+        read_entries("verdicts", &several.verdicts)
     }
 }
 

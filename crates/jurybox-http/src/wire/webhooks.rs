@@ -1,6 +1,6 @@
 //! Request and answer bodies of webhooks, which receive the queue's activity log.
 
-use super::{Name, JsonInteger};
+use super::{JsonInteger, Name};
 use crate::time::Time;
 use jurybox_server::Webhook;
 use serde::{Deserialize, Serialize};

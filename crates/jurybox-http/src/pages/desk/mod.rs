@@ -4,20 +4,20 @@
 mod lost_item;
 mod markup;
 
-use super::snapshot::DAY;
+use super::form::{FormOrJson, redirect};
 use super::format::{hex, now};
+use super::layout::{Page, panel_response};
 use super::overview::PanelQuery;
 use super::payload;
-use super::form::{FormOrJson, redirect};
 use super::session::{cookie, set_cookie};
-use super::layout::{Page, panel_response};
+use super::snapshot::DAY;
 use crate::app::App;
 use crate::body::JsonBody;
 use crate::guard::Caller;
-use crate::handlers::{QueryParams, Idempotency, QueuePath, ask, read_queue, unexpected};
+use crate::handlers::{Idempotency, QueryParams, QueuePath, ask, read_queue, unexpected};
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{Name, JsonInteger};
+use crate::wire::{JsonInteger, Name};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
@@ -271,7 +271,8 @@ pub(super) async fn verdict(
     }
     let judged = told.ok().flatten().filter(|_| why.is_none());
     let jury = judged.map(|item| markup::jury(&config, &item).into_string());
-    Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds }).into_response())
+    Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds })
+        .into_response())
 }
 
 #[derive(Deserialize)]
@@ -296,7 +297,8 @@ pub(super) async fn skip(
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let given = [said.other.trim(), said.reason.trim()].into_iter().find(|given| !given.is_empty());
-    let given = given.ok_or_else(|| Problem::unusable("choose a reason for skipping the item, or write one"))?;
+    let given =
+        given.ok_or_else(|| Problem::unusable("choose a reason for skipping the item, or write one"))?;
     let reason = Name::try_from(given.to_string()).map_err(Problem::unusable)?.into();
     let request = Request::Skip { reviewer: said.reviewer.into(), item: said.item.into(), reason };
     let skipped = ask(&app, &queue, &caller, &key, request).await;

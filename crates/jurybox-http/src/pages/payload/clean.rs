@@ -80,7 +80,7 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
     let mut open: Vec<&'static str> = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('<') {
-        html.push_str(&plain(&rest[..at]));
+        html.push_str(&escape_text(&rest[..at]));
         rest = &rest[at..];
         let Some((tag, after)) = tag(rest) else {
             html.push_str("&lt;");
@@ -98,12 +98,12 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
         is_all &= KEPT.iter().chain(&LISTS).chain(&PLAIN).any(|other| **other == name);
         if let Some(dropped) = DROPPED.iter().find(|other| **other == name) {
             if !closes {
-                rest = past(rest, dropped);
+                rest = after_element(rest, dropped);
             }
             continue;
         }
         let words =
-            words.iter().fold(String::new(), |all, word| all + "<small>[" + &plain(word) + "]</small>");
+            words.iter().fold(String::new(), |all, word| all + "<small>[" + &escape_text(word) + "]</small>");
         let Some(kept) = KEPT.iter().chain(&LISTS).find(|other| **other == name) else {
             html.push_str(&words);
             continue;
@@ -128,7 +128,7 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
         }
         html.push_str(&words);
     }
-    html.push_str(&plain(rest));
+    html.push_str(&escape_text(rest));
     for name in open.into_iter().rev() {
         html = html + "</" + name + ">";
     }
@@ -136,7 +136,7 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
 }
 
 /// Text outside of tags, escaped. Character references such as `&eacute;` stay.
-fn plain(text: &str) -> String {
+fn escape_text(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -226,7 +226,7 @@ fn attributes(text: &str) -> (Vec<String>, &str) {
 }
 
 /// The text after the end tag of an element whose content is not markup.
-fn past<'a>(text: &'a str, name: &str) -> &'a str {
+fn after_element<'a>(text: &'a str, name: &str) -> &'a str {
     let mut from = 0;
     while let Some(at) = text[from..].find("</") {
         from += at + 2;

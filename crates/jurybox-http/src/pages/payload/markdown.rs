@@ -82,7 +82,7 @@ fn inline(text: &str) -> Markup {
     while let Some(at) = rest.find(['`', '*', '[']) {
         html.push_str(&jurybox_draw::escaped(&rest[..at]));
         rest = &rest[at..];
-        let Some((part, after)) = marked(rest) else {
+        let Some((part, after)) = markup_at(rest) else {
             html.push_str(&jurybox_draw::escaped(&rest[..1]));
             rest = &rest[1..];
             continue;
@@ -95,7 +95,7 @@ fn inline(text: &str) -> Markup {
 }
 
 /// Renders the markup at the begin of a text, and returns the rest. None if it is plain text.
-fn marked(text: &str) -> Option<(Markup, &str)> {
+fn markup_at(text: &str) -> Option<(Markup, &str)> {
     if let Some(code) = text.strip_prefix('`') {
         let end = code.find('`')?;
         return Some((html! { code { (code[..end]) } }, &code[end + 1..]));

@@ -1,10 +1,10 @@
 //! The charts of a queue's page.
 
 use super::super::error_correlation::ENOUGH;
-use super::super::snapshot::{TimeBins, SECOND, quantile, reliability as groups};
-use super::super::format::{between, moment, number, span, stretch};
-use super::super::wording::Wording;
+use super::super::format::{fixed, moment, span, stretch};
 use super::super::overview::{RANDOM_ORDER, baselines, comparison};
+use super::super::snapshot::{SECOND, TimeBins, quantile, reliability as groups};
+use super::super::wording::Wording;
 use super::{PanelBody, QueuePage};
 use jurybox::Interval;
 use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
@@ -102,7 +102,11 @@ fn first_and_last(all: &[(i64, f64)], words: &Wording) -> Option<String> {
     let mean = |part: &[(i64, f64)]| part.iter().map(|(_, reward)| reward).sum::<f64>() / ENDS as f64;
     let (first, last) = (mean(&all[..ENDS]), mean(&all[all.len() - ENDS..]));
     let text = |value: f64| words.mean(Interval { mean: value, low: f64::NAN, high: f64::NAN });
-    let verdict = if first > 0.0 && (0.0..=first / 4.0).contains(&last) { ": the backlog is nearly cleared" } else { "" };
+    let verdict = if first > 0.0 && (0.0..=first / 4.0).contains(&last) {
+        ": the backlog is nearly cleared"
+    } else {
+        ""
+    };
     let average = words.were(&format!("{} of the first {ENDS} reviewed", text(first)));
     Some(format!("{average}, {} of the last {ENDS}{verdict}.", text(last)))
 }
@@ -112,7 +116,9 @@ fn first_and_last(all: &[(i64, f64)], words: &Wording) -> Option<String> {
 pub(super) fn trust(view: &QueuePage<'_>) -> PanelBody {
     let (seen, names, window) = (view.seen, view.seen.names(), view.window);
     if seen.trust.len() < 2 {
-        return PanelBody::Later(html! { "A line for each evaluator starts here when the jury has learnt for the second time." });
+        return PanelBody::Later(
+            html! { "A line for each evaluator starts here when the jury has learnt for the second time." },
+        );
     }
     let within: Vec<&Trusted> = seen.trust.iter().filter(|was| window.holds(was.at)).collect();
     let [first, _, ..] = within[..] else { return nothing(view) };
@@ -156,7 +162,9 @@ pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
     let took = |all: &[f64], share: f64| quantile(&mut all.to_vec(), share);
     let all: Vec<f64> = delays.iter().map(|(_, took)| *took).collect();
     let (Some(half), Some(most)) = (took(&all, 0.5), took(&all, 0.9)) else {
-        return PanelBody::Later(html! { "Nothing yet. The median and the slowest tenth will be shown here over time." });
+        return PanelBody::Later(
+            html! { "Nothing yet. The median and the slowest tenth will be shown here over time." },
+        );
     };
     let fact = html! { "half within " b { (span(half)) } ", 9 in 10 within " (span(most)) };
     let (since, now) = (seen.whole_since().max(window.from), window.to.min(seen.now));
@@ -183,19 +191,20 @@ pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
 /// A map of error correlations between evaluators, with similar ones side by side.
 pub(super) fn errors(view: &QueuePage<'_>) -> PanelBody {
     let names = view.seen.names();
-    let Some(errors) = view.seen.errors.as_ref().filter(|errors| errors.correlations.len() == names.len()) else {
+    let Some(errors) = view.seen.errors.as_ref().filter(|errors| errors.correlations.len() == names.len())
+    else {
         return PanelBody::Later(
             html! { "After " (ENOUGH) " verdicts on random checks (set by " code { "random_check_rate" } ") this shows which evaluators make the same mistakes." },
         );
     };
     let map = HeatMap::new(&names, |i, j| errors.correlations[i][j]).strongest(MAPPED).ordered();
     let effective = errors.effective.map(|effective| {
-        html! { "equivalent to " b { (between(effective)) } " independent evaluators, from " (errors.telling.len()) " of " (names.len()) " that agree with verdicts" }
+        html! { "equivalent to " b { (fixed(effective.mean, 1)) } " (" (fixed(effective.low, 1)) " to " (fixed(effective.high, 1)) ") independent evaluators, from " (errors.telling.len()) " of " (names.len()) " that agree with verdicts" }
     });
     let body = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Map of error correlations" { (PreEscaped(map.to_table())) }
         p class="small" {
-            "Correlations between the errors of evaluators, in the last " (errors.items) " random checks with a verdict. Up to ±" (number(errors.by_chance())) " is chance in 19 of 20 pairs. Evaluators with the same errors count as fewer independent ones. Evaluators that do not agree with verdicts beyond chance are not counted."
+            "Correlations between the errors of evaluators, in the last " (errors.items) " random checks with a verdict. Up to ±" (fixed(errors.by_chance(), 2)) " is chance in 19 of 20 pairs. Evaluators with the same errors count as fewer independent ones. Evaluators that do not agree with verdicts beyond chance are not counted."
             @if names.len() > MAPPED { " The " (MAPPED) " of " (names.len()) " that are most similar to another are shown." }
         }
     };

@@ -1,7 +1,7 @@
 //! The panel that compares the chosen time range with the period before it.
 
-use super::super::snapshot::{SECOND, QueueSnapshot, mean_within, quantile};
 use super::super::format::{count, span, stretch};
+use super::super::snapshot::{QueueSnapshot, SECOND, mean_within, quantile};
 use super::super::wording::Wording;
 use super::charts::drawn;
 use super::time_range::TimeRange;

@@ -2,15 +2,15 @@
 
 mod charts;
 mod compare;
+pub(super) mod contribution_bar;
 pub(super) mod mute;
 mod panels;
-pub(super) mod contribution_bar;
 mod time_range;
 
 pub(super) use charts::drawn;
 
+use super::layout::{Page, navigation, panel_response};
 use super::snapshot::{QueueSnapshot, snapshot};
-use super::layout::{Page, panel_response, navigation};
 use crate::app::App;
 use crate::demo::DemoControl;
 use crate::guard::Caller;

@@ -1,12 +1,12 @@
 //! Muting and unmuting an evaluator: a page with the effect, then the change itself.
 
 use super::super::activity::item;
-use super::super::format::count;
 use super::super::form::{FormOrJson, redirect};
+use super::super::format::count;
 use super::super::layout::{Page, navigation};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::{QueryParams, Idempotency, QueuePath, ask, read_queue};
+use crate::handlers::{Idempotency, QueryParams, QueuePath, ask, read_queue};
 use crate::problem::Problem;
 use crate::wire::Name;
 use axum::extract::State;

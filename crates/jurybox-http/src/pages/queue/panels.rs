@@ -1,15 +1,15 @@
 //! The panels of a queue's page that are text and tables.
 
-use super::super::snapshot::QueueSnapshot;
 use super::super::format::{aligned, count, in_address, number, percent};
+use super::super::snapshot::QueueSnapshot;
 use super::super::{activity, overview};
-use overview::checks_missing;
 use super::charts::most_influential;
 use super::{PanelBody, QueuePage, contribution_bar};
 use crate::demo::DemoControl;
 use jurybox_draw::{Bar, counted};
 use jurybox_server::{Evaluated, Explained, Role};
 use maud::{Markup, PreEscaped, html};
+use overview::checks_missing;
 
 /// The most evaluators with a row of their own, and named below the table.
 const LISTED: usize = 12;
@@ -104,7 +104,7 @@ pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
         details {
             summary { "How to read it" }
             p class="small" {
-            b { "Influence" } ": the evaluator's share in the ranking. It is the weight times how much the scores vary in recent items. " b { "Bar" } ": how much a score that is one standard deviation higher adds to an item's value. The whiskers are a 90% interval for the reviewed items; there are none while verdicts cannot tell. " b { "Weight" } ": how much one unit of the score adds. Weights of scores on different scales cannot be compared. " (noise) b { "Scored" } ": the share of items that have its score."
+            b { "Influence" } ": the evaluator's share in the ranking. It is the weight times how much the scores vary in recent items. " b { "Bar" } ": how much a score that is one standard deviation higher adds to an item's value. The whiskers are a 90% interval for the reviewed items; there are none while verdicts cannot tell. " b { "Weight" } ": how much one unit of the score adds. Weights of scores on different scales cannot be compared. " @if !noise.is_empty() { b { "Noise" } ": " (noise) } b { "Scored" } ": the share of items that have its score."
             }
         }
     })
@@ -121,11 +121,11 @@ fn waits_from_before(seen: &QueueSnapshot) -> bool {
 fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
     let all = &view.seen.evaluated;
     if all.iter().any(|of| of.noise.is_some()) {
-        return (Some(aligned(all.iter().map(|of| of.noise))), "Noise: the policy's estimate of random error. ");
+        return (Some(aligned(all.iter().map(|of| of.noise))), "the policy's estimate of random error. ");
     }
     let shown = view.seen.errors.as_ref().filter(|errors| errors.noise.len() == all.len());
     let shown = shown.map(|errors| errors.noise.iter().map(|noise| percent(*noise)).collect());
-    let words = "Noise: the share of the scores' variation that is unrelated to verdicts, in random checks since its last change. ";
+    let words = "the share of the scores' variation that is unrelated to verdicts, in random checks since its last change. ";
     let words = if shown.is_some() { words } else { "" };
     (shown, words)
 }
@@ -191,8 +191,10 @@ pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
     let shares = |of: &Explained| -> Vec<(usize, f64)> {
         of.contributions.iter().flat_map(|sum| sum.each.iter().copied().enumerate()).collect()
     };
-    let largest =
-        best.iter().map(|of| contribution_bar::reach(shares(of).into_iter().map(|(_, share)| share))).fold(0.0, f64::max);
+    let largest = best
+        .iter()
+        .map(|of| contribution_bar::reach(shares(of).into_iter().map(|(_, share)| share)))
+        .fold(0.0, f64::max);
     let table = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {

@@ -1,8 +1,8 @@
 //! The time range that a queue's page shows: all time, the last day, week or month, or from one
 //! time to another.
 
-use super::super::snapshot::{DAY, MINUTE, QueueSnapshot, unit};
 use super::super::format::{moment, moment_to_the_second};
+use super::super::snapshot::{DAY, MINUTE, QueueSnapshot, unit};
 use crate::problem::Problem;
 use crate::time::Time;
 use maud::{Markup, html};

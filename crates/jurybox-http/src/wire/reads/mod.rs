@@ -9,7 +9,7 @@ mod report;
 pub(crate) use evaluators::EvaluatorList;
 pub(crate) use events::EventPage;
 pub(crate) use items::{Item, ItemDetail, ItemPage};
-pub(crate) use rank::{PreviewBody, PreviewAnswer, RankedItem, RankedItems, RankBody};
+pub(crate) use rank::{PreviewAnswer, PreviewBody, RankBody, RankedItem, RankedItems};
 pub(crate) use report::ReportAnswer;
 pub use report::report_document;
 
@@ -28,6 +28,10 @@ pub(crate) struct IntervalEstimate {
 
 impl From<Interval> for IntervalEstimate {
     fn from(interval: Interval) -> Self {
-        IntervalEstimate { mean: finite(interval.mean), low: finite(interval.low), high: finite(interval.high) }
+        IntervalEstimate {
+            mean: finite(interval.mean),
+            low: finite(interval.low),
+            high: finite(interval.high),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Bodies for ranking items without storing them, and for previewing a change of settings.
 
 use super::super::Name;
-use super::super::items::{ScoresByName, once_each};
+use super::super::items::{ScoresByName, unique_keys};
 use super::super::queues::QueueChange;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -22,7 +22,7 @@ pub(crate) struct RankBody {
 pub(crate) struct RankBodyItem {
     pub(crate) id: Name,
     /// Scores by evaluator; a missing score is null or left out.
-    #[serde(default, deserialize_with = "once_each")]
+    #[serde(default, deserialize_with = "unique_keys")]
     pub(crate) scores: ScoresByName,
 }
 

@@ -83,8 +83,10 @@ pub fn report_document(found: Found) -> serde_json::Value {
 
 impl From<Found> for ReportAnswer {
     fn from(found: Found) -> Self {
-        let mean =
-            |share: jurybox_server::Share| CountedMean { items: share.items, mean: share.mean.map(Into::into) };
+        let mean = |share: jurybox_server::Share| CountedMean {
+            items: share.items,
+            mean: share.mean.map(Into::into),
+        };
         let jurybox_server::Drawn { items, decided, waiting, closed, erased } = found.drawn;
         ReportAnswer {
             items: found.items,
