@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// ```
 /// let demo = jurybox_http::Demo::new("demo", ["spam rules", "LLM judge"]);
-/// let feeding = demo.clone(); // for whoever makes the scores
+/// let feeding = demo.clone(); // for the thread that makes the scores
 /// assert!(!feeding.is_swapped());
 /// ```
 #[derive(Debug, Clone)]

@@ -248,7 +248,7 @@ fn refused(detail: impl Into<String>, advice: &'static str) -> Problem {
 #[derive(Clone)]
 pub(crate) struct RouteAccess {
     pub(crate) app: App,
-    /// The roles of which the caller needs one; none for a public route.
+    /// The roles that give access: any one of them. None for a public route.
     pub(crate) roles: Vec<Role>,
     /// Whether it is a page. Sessions are valid for pages only.
     pub(crate) page: bool,

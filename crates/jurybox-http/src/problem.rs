@@ -41,7 +41,7 @@ pub(crate) struct ProblemBody {
     status: u16,
     /// The last part of `type`.
     code: String,
-    /// What was wrong, where, and with which value.
+    /// The fault, its place, and the value concerned.
     detail: String,
     /// What to do about it.
     advice: String,
@@ -85,7 +85,7 @@ impl Problem {
         )
     }
 
-    /// The same problem, with what was done before it appended.
+    /// Appends a report of the work done before the problem.
     pub(crate) fn after(mut self, done: &str) -> Self {
         self.detail = format!("{}; {done}", self.detail);
         self
@@ -106,7 +106,7 @@ impl Problem {
         &self.code
     }
 
-    /// What was wrong, where, and with which value.
+    /// The fault, its place, and the value concerned.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }

@@ -76,7 +76,7 @@ pub(crate) async fn patch_scores(
     }
 }
 
-/// Erases an item: its id, scores, tags and payload, and what was learnt from it.
+/// Erases an item with its id, scores, tags and payload, and makes the jury forget it.
 pub(crate) async fn erase(
     State(app): State<App>,
     caller: Caller,

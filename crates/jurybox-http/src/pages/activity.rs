@@ -119,7 +119,7 @@ pub(super) async fn page(
     Ok(Page::new(&format!("Activity · {queue}"), &body))
 }
 
-/// Changes of evaluators that were noticed, including those that are over.
+/// Noticed changes of evaluators, including past ones.
 pub(super) fn noticed(queue: &str, all: &[Noticed], now: i64) -> Markup {
     html! {
         @if !all.is_empty() {

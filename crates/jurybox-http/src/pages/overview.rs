@@ -142,7 +142,7 @@ pub(super) fn baselines(seen: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
     known.filter(|(_, mean)| words.tells(*mean)).map(|(name, mean)| (name, middle(mean))).collect()
 }
 
-/// A chart of what was found per stretch of time, with the baselines.
+/// A chart of finds per stretch of time, with the baselines.
 pub(super) fn found_over_time(seen: &QueueSnapshot, frame: &Frame) -> Markup {
     let bins = TimeBins::of(seen.picked(), seen.whole_since(), seen.now, 24);
     if bins.filled() < 2 {
@@ -220,7 +220,7 @@ pub(super) fn checks_missing(seen: &QueueSnapshot, known: Option<Interval>, to: 
 }
 
 /// Warnings: diagnostics of the fit, changes in the verdicts, and changes in evaluators. The times
-/// of an evaluator's change are those that the log recorded when the alarm began, because a later
+/// of an evaluator's change are as recorded in the log when the alarm began, because a later
 /// estimate of the time of the change would move.
 pub(super) fn alarms(seen: &QueueSnapshot, name: &str) -> Markup {
     let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), seen.now);

@@ -46,7 +46,7 @@ pub(super) struct QueueSnapshot {
     pub(super) found: Found,
     /// Empty until the queue is ranked for the first time.
     pub(super) evaluated: Vec<Evaluated>,
-    /// Changes of evaluators that were noticed, newest first, including those that are over.
+    /// Noticed changes of evaluators, newest first, including past ones.
     pub(super) noticed: Vec<Noticed>,
     /// Diagnostics of the fit, in words.
     pub(super) diagnostics: Vec<String>,
@@ -63,7 +63,7 @@ pub(super) struct QueueSnapshot {
     pub(super) errors: Option<ErrorCorrelations>,
 }
 
-/// A queue's snapshot and the time as of which it holds, from the cache if that is recent enough.
+/// A queue's snapshot and the time it shows, from the cache if that is recent enough.
 pub(super) async fn snapshot(app: &App, queue: &str) -> Result<(Arc<QueueSnapshot>, i64), Problem> {
     let now = read_queue(app, queue, Queue::standing).await?;
     let marks = (now.head, now.model);

@@ -30,7 +30,7 @@ impl Wording {
         Wording { label, scale: range }
     }
 
-    /// What is summed up over time, as the title of an axis or a row: "harmful found".
+    /// The title of an axis with a sum of verdicts: "harmful found".
     pub(super) fn found(&self) -> String {
         self.label.as_ref().map_or("verdict total".into(), |label| format!("{label} found"))
     }

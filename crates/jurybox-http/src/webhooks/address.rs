@@ -100,10 +100,10 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_broadcast()
         || address.is_documentation()
         || a == 0
-        || (a == 100 && (64..128).contains(&b)) // shared by a provider's customers
-        || (a, b, c) == (192, 0, 0) // of protocols
-        || (a, b, c) == (192, 88, 99) // of relays
-        || (a == 198 && (b == 18 || b == 19)) // of benchmarks
+        || (a == 100 && (64..128).contains(&b)) // carrier-grade NAT
+        || (a, b, c) == (192, 0, 0) // protocol assignments
+        || (a, b, c) == (192, 88, 99) // 6to4 relays
+        || (a == 198 && (b == 18 || b == 19)) // benchmarking
         || a >= 240;
     !special
 }

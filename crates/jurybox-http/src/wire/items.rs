@@ -68,14 +68,14 @@ pub(crate) struct ItemBody {
 }
 
 impl ItemBody {
-    /// Reads one line of a batch. An error says what is wrong, with the item's id if that is
+    /// Reads one line of a batch. An error gives the fault, with the item's id if that is
     /// readable.
     pub(crate) fn read(bytes: &[u8]) -> Result<ItemBody, (Option<String>, String)> {
         read_entry(bytes)
     }
 }
 
-/// Reads one entry of a batch. An error says what is wrong, with the id if that is readable.
+/// Reads one entry of a batch. An error gives the fault, with the id if that is readable.
 fn read_entry<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
     #[derive(Deserialize)]
     struct Called {
@@ -155,13 +155,13 @@ pub(crate) enum ItemsBody {
 /// Several items.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the schema; each item is read for itself")]
+#[expect(dead_code, reason = "for the schema; each item is parsed by itself")]
 pub(crate) struct SeveralItems {
     pub(crate) items: Vec<ItemBody>,
 }
 
 impl ItemsBody {
-    /// Reads one item, or several with those that cannot be read. The form is decided by the
+    /// Reads one item, or several with their unreadable entries. The form is decided by the
     /// presence of `items`.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<ItemBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
@@ -188,7 +188,7 @@ impl ItemsBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScoresBody {
-    /// Scores by evaluator. Scores that are null or left out stay as they are.
+    /// Scores by evaluator. Scores that are null or left out do not change.
     #[serde(deserialize_with = "unique_keys")]
     pub(crate) scores: ScoresByName,
 }
@@ -200,7 +200,7 @@ impl ScoresBody {
     }
 }
 
-/// What was done with the items.
+/// The numbers of added, updated and refused items.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct ItemsAnswer {
     /// How many items are new.

@@ -1,6 +1,6 @@
 //! The settings and the state of a queue, in and out.
 //!
-//! Settings are read and written under the names of the API, some of which differ from the stored
+//! Settings are read and written under the names of the API, which differ in part from the stored
 //! names ([`RENAMED`]). Types that are never constructed describe nested settings with their limits
 //! for the OpenAPI document. Tests compare both.
 
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 /// An evaluator: it gives items scores.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "for the document")]
+#[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) struct EvaluatorSettings {
     name: Name,
     /// Whether a high or a low score stands for a high reward.
@@ -35,7 +35,7 @@ pub(crate) enum ScoreDirection {
 /// A policy: a name with options in brackets, or name and options apart.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "for the document")]
+#[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) enum PolicySettings {
     /// Such as `adaptive` or `adaptive(forget=true)`.
     Text(String),
@@ -46,7 +46,7 @@ pub(crate) enum PolicySettings {
 /// A policy and its options.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "for the document")]
+#[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) struct PolicyParts {
     name: String,
     #[schema(required = false)]
@@ -68,7 +68,7 @@ pub(crate) enum ModeSetting {
 /// The range of rewards, and the labels that stand for rewards.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "for the document")]
+#[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) struct RewardSettings {
     #[schema(minimum = -1e100, maximum = 1e100)]
     lowest: f64,
@@ -84,7 +84,7 @@ pub(crate) struct RewardSettings {
 /// roles by default, and store the roles they are given.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "for the document")]
+#[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) struct FileColumnRoles {
     /// The column with the items' ids.
     #[schema(min_length = 1)]
@@ -112,7 +112,7 @@ pub(crate) fn shown_name(stored: &str) -> &str {
 #[serde(transparent)]
 pub(crate) struct SettingsBody(#[serde(with = "QueueChange")] pub(crate) Change);
 
-/// A change of a queue's settings. Settings that are left out stay as they are.
+/// A change of a queue's settings. Settings that are left out do not change.
 #[derive(Deserialize, ToSchema)]
 #[serde(remote = "Change", deny_unknown_fields)]
 #[schema(as = QueueChange)]

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 /// Verdicts to record. Errors in one verdict concern that one only; the others are recorded.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the schema; each verdict is read for itself")]
+#[expect(dead_code, reason = "for the schema; each verdict is parsed by itself")]
 pub(crate) struct VerdictsBody {
     pub(crate) verdicts: Vec<VerdictBody>,
 }
@@ -105,7 +105,7 @@ impl From<VerdictBody> for jurybox_server::NewVerdict {
     }
 }
 
-/// What was done with the verdicts.
+/// The numbers of recorded, repeated and refused verdicts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct VerdictsAnswer {
     /// How many verdicts are new.

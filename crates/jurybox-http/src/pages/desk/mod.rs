@@ -368,7 +368,7 @@ pub(super) struct KeepForm {
     since: Option<Time>,
 }
 
-/// Extends all leases of the reviewer, and reports what is held.
+/// Extends all leases of the reviewer, and returns the items still held.
 pub(super) async fn keep(
     State(app): State<App>,
     caller: Caller,

@@ -67,7 +67,7 @@ const DEEPEST: usize = 100;
 
 /// A sanitized document.
 pub(super) struct Cleaned {
-    /// HTML of which every tag was written here.
+    /// HTML whose every tag was written here.
     pub(super) html: String,
     /// Whether nothing was dropped that a browser might show.
     pub(super) is_all: bool,

@@ -47,7 +47,7 @@ fn nothing(view: &QueuePage<'_>) -> PanelBody {
     )
 }
 
-/// What was found so far, by items reviewed, with the baselines.
+/// A chart of finds so far by items reviewed, with the baselines.
 pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
     let seen = view.seen;
     let all = seen.picked();

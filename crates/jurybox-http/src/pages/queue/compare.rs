@@ -92,7 +92,7 @@ fn table(
     }
 }
 
-/// What was found per stretch of time, now and in the period before.
+/// A chart of finds per stretch of time, now and in the period before.
 fn chart(seen: &QueueSnapshot, window: &TimeRange, parts: i64, name: &str) -> Markup {
     let (picked, length) = (seen.picked(), window.to - window.from);
     let step = (length / parts).max(1);

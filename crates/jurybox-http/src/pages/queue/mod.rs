@@ -1,4 +1,4 @@
-//! The page of a queue, as panels: what was found, the evaluators, the next items, and activity.
+//! The page of a queue, as panels: finds, misses, the evaluators, the next items, and activity.
 
 mod charts;
 mod compare;

@@ -1,4 +1,4 @@
-//! The answer body with what was learnt about each evaluator.
+//! The answer body with the learnt weights, noise and drift of each evaluator.
 
 use super::super::finite;
 use super::IntervalEstimate;
@@ -24,7 +24,7 @@ pub(crate) struct EvaluatorList {
     pub(crate) evaluators: Vec<EvaluatorDetail>,
 }
 
-/// What was learnt about an evaluator.
+/// The learnt properties of an evaluator.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EvaluatorDetail {
     name: String,

@@ -1,11 +1,11 @@
-//! The answer body with what reviewers found, the baselines, and what was missed.
+//! The answer body with the finds of reviewers, the baselines, and an estimate of misses.
 
 use super::IntervalEstimate;
 use jurybox_server::Found;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What reviewers found, and an estimate of what was missed. Erased items are left out, except that
+/// The finds of reviewers, and an estimate of misses. Erased items are left out, except that
 /// verdicts on them stay in the means of `picked` and `unclaimed`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReportAnswer {
