@@ -46,14 +46,14 @@ pub(super) async fn page(
         }
         let found = snapshot(&app, &name).await.ok();
         let as_of = found.as_ref().map_or_else(now, |(_, as_of)| *as_of);
-        let panel = inner(&caller, &name, found.map(|(seen, _)| seen).as_ref());
+        let panel = inner(&caller, &name, found.map(|(snapshot, _)| snapshot).as_ref());
         return Ok(panel_response(&panel, as_of));
     }
     let (mut panels, mut oldest) = (Vec::new(), now());
     for name in &names {
         let found = snapshot(&app, name).await.ok();
         oldest = found.as_ref().map_or(oldest, |(_, as_of)| oldest.min(*as_of));
-        let found = found.map(|(seen, _)| seen);
+        let found = found.map(|(snapshot, _)| snapshot);
         panels.push((std::cmp::Reverse(found.as_deref().map_or(u8::MAX, urgency)), name, found));
     }
     panels.sort_by_key(|(urgency, name, _)| (*urgency, *name));
@@ -73,12 +73,12 @@ pub(super) async fn page(
 
 /// How urgently a queue needs attention: 4 for a warning, 2 for items due, 1 for an item that has
 /// waited for more than a day.
-fn urgency(seen: &QueueSnapshot) -> u8 {
-    let changed = !seen.diagnostics.is_empty()
-        || !seen.redefined.is_empty()
-        || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
-    let waits = seen.pulse.oldest.is_some_and(|oldest| seen.now - oldest > DAY);
-    u8::from(changed) * 4 + u8::from(seen.pulse.due > 0) * 2 + u8::from(waits)
+fn urgency(snapshot: &QueueSnapshot) -> u8 {
+    let changed = !snapshot.diagnostics.is_empty()
+        || !snapshot.verdict_changes.is_empty()
+        || snapshot.evaluators.iter().any(|of| !of.alarms.is_empty());
+    let waits = snapshot.workload.oldest.is_some_and(|oldest| snapshot.now - oldest > DAY);
+    u8::from(changed) * 4 + u8::from(snapshot.workload.due > 0) * 2 + u8::from(waits)
 }
 
 fn inner(caller: &Caller, name: &str, found: Option<&Arc<QueueSnapshot>>) -> Markup {
@@ -89,36 +89,36 @@ fn inner(caller: &Caller, name: &str, found: Option<&Arc<QueueSnapshot>>) -> Mar
         }
         @match found {
             None => p class="bad" { "This queue cannot be shown right now. The server's log says why. " a href="/readyz" { "Server status" } },
-            Some(seen) => {
-                (figures(seen, name))
-                (found_over_time(seen, &Frame::from_zero(1360.0, 170.0, 150.0)))
-                (comparison(seen, None))
-                (alarms(seen, name))
+            Some(snapshot) => {
+                (figures(snapshot, name))
+                (found_over_time(snapshot, &Frame::from_zero(1360.0, 170.0, 150.0)))
+                (comparison(snapshot, None))
+                (alarms(snapshot, name))
             }
         }
     }
 }
 
 /// The queue's key figures in one line. Each links to the panel that explains it.
-pub(super) fn figures(seen: &QueueSnapshot, name: &str) -> Markup {
-    let mut delays: Vec<f64> = seen.delays().into_iter().map(|(_, took)| took).collect();
+pub(super) fn figures(snapshot: &QueueSnapshot, name: &str) -> Markup {
+    let mut delays: Vec<f64> = snapshot.delays().into_iter().map(|(_, took)| took).collect();
     let at = |panel: &str| format!("/q/{name}#{panel}");
-    let words = seen.wording();
+    let words = snapshot.wording();
     html! {
         ul class="figures" {
-            li { a href=(at("top")) { b { (count(seen.counts.pending)) } " waiting" } }
-            @if let Some((inflow, length)) = seen.inflow {
+            li { a href=(at("top")) { b { (count(snapshot.counts.pending)) } " waiting" } }
+            @if let Some((inflow, length)) = snapshot.inflow {
                 li { b { "+" (count(inflow.round() as u64)) } @if length < 60 * MINUTE { " new in " (span(length as f64 / SECOND as f64)) } @else { " new per hour" } }
             }
-            @if let Some(oldest) = seen.pulse.oldest { li { "oldest " b { (span((seen.now - oldest) as f64 / SECOND as f64)) } } }
-            @if seen.pulse.due > 0 { li class="warn" { b { (count(seen.pulse.due)) } " due within 24 hours" } }
+            @if let Some(oldest) = snapshot.workload.oldest { li { "oldest " b { (span((snapshot.now - oldest) as f64 / SECOND as f64)) } } }
+            @if snapshot.workload.due > 0 { li class="warn" { b { (count(snapshot.workload.due)) } " due within 24 hours" } }
             li {
-                a href=(at("feed")) { b { (count(seen.counts.leased)) } " with reviewers" }
-                @if seen.pulse.ending > 0 { ", " (count(seen.pulse.ending)) " of them for less than a minute more" }
+                a href=(at("feed")) { b { (count(snapshot.counts.leased)) } " with reviewers" }
+                @if snapshot.workload.ending > 0 { ", " (count(snapshot.workload.ending)) " of them for less than a minute more" }
             }
             @if let Some(median) = quantile(&mut delays, 0.5) { li { "a verdict takes about " a href=(at("delay")) { b { (span(median)) } } } }
-            li { a href=(at("found")) { (words.found_in(seen.found.caught, seen.found.looked_at)) } }
-            @match seen.config.doors {
+            li { a href=(at("found")) { (words.found_in(snapshot.report.caught, snapshot.report.looked_at)) } }
+            @match snapshot.config.doors {
                 Doors::Open => {}
                 Doors::Paused => li class="warn" { "paused" },
                 Doors::Draining => li class="warn" { "draining" },
@@ -132,9 +132,9 @@ pub(super) const RANDOM_ORDER: &str = "random order";
 
 /// What a plain average of the scores and a random order would have found per item, each with an
 /// interval and its middle. Baselines whose interval is too wide to compare with are left out.
-pub(super) fn baselines(seen: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
-    let words = seen.wording();
-    let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
+pub(super) fn baselines(snapshot: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
+    let words = snapshot.wording();
+    let (plain, random) = (snapshot.report.plain_mean.mean, snapshot.report.random.mean);
     let all = [("plain average", plain), (RANDOM_ORDER, random)].into_iter();
     // The point estimate is known only while no random check waits: a line through it would jump.
     let middle = |ends: Interval| Interval { mean: f64::midpoint(ends.low, ends.high), ..ends };
@@ -143,19 +143,19 @@ pub(super) fn baselines(seen: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
 }
 
 /// A chart of finds per stretch of time, with the baselines.
-pub(super) fn found_over_time(seen: &QueueSnapshot, frame: &Frame) -> Markup {
-    let bins = TimeBins::of(seen.picked(), seen.whole_since(), seen.now, 24);
+pub(super) fn found_over_time(snapshot: &QueueSnapshot, frame: &Frame) -> Markup {
+    let bins = TimeBins::of(snapshot.picked(), snapshot.whole_since(), snapshot.now, 24);
     if bins.filled() < 2 {
         return html! { p class="small" { "A chart of what was found starts here once verdicts have come in for a while." } };
     }
-    let found = seen.wording().found();
-    let (places, x_label) = bins.places(seen.now);
+    let found = snapshot.wording().found();
+    let (places, x_label) = bins.places(snapshot.now);
     let curve = |name: &str, of: &dyn Fn(&[f64]) -> f64| {
         let points = places.iter().zip(&bins.each).map(|(x, (_, rewards))| (*x, of(rewards)));
         Curve::new(name, points.collect())
     };
     let mut curves = vec![curve(&found, &|rewards| rewards.iter().sum()).in_colour(Colour::Ink)];
-    for (name, mean) in baselines(seen) {
+    for (name, mean) in baselines(snapshot) {
         let mut expected = curve(name, &|rewards| rewards.len() as f64 * mean.mean);
         let ends = |(x, (_, rewards)): (&f64, &(i64, Vec<f64>))| {
             (*x, rewards.len() as f64 * mean.low, rewards.len() as f64 * mean.high)
@@ -172,15 +172,15 @@ pub(super) fn found_over_time(seen: &QueueSnapshot, frame: &Frame) -> Markup {
         y_scale: Scale::Linear,
         curves,
     };
-    let (unit, _) = unit(bins.each.first().map_or(0, |(at, _)| seen.now - at));
-    drawn(&plot, frame, |x| Some(seen.now + (x * unit) as i64))
+    let (unit, _) = unit(bins.each.first().map_or(0, |(at, _)| snapshot.now - at));
+    drawn(&plot, frame, |x| Some(snapshot.now + (x * unit) as i64))
 }
 
 /// What reviewers found in ranked items, compared with a plain average of the scores and a random
 /// order. `trend` is one more sentence, if there is one.
-pub(super) fn comparison(seen: &QueueSnapshot, trend: Option<&str>) -> Markup {
-    let (found, words) = (&seen.found, seen.wording());
-    let Some(picked) = found.picked.mean else { return html! {} };
+pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Markup {
+    let (found, words) = (&snapshot.report, snapshot.wording());
+    let Some(picked) = found.picked.mean.filter(|_| found.picked.items > 0) else { return html! {} };
     // The report's own mean is open while an item came back without a verdict.
     let picked = Interval { mean: found.picked.sum / found.picked.items as f64, ..picked };
     let known = |mean: Option<Interval>| mean.filter(|mean| words.tells(*mean));
@@ -189,30 +189,33 @@ pub(super) fn comparison(seen: &QueueSnapshot, trend: Option<&str>) -> Markup {
         p class="small" {
             "Of the " (count(found.picked.items)) " top-ranked items reviewed, "
             b { (words.were(&words.mean(picked))) } "."
-            @if let Some(trend) = trend { " " (trend) }
-            @if let Some(times) = seen.times_plain_mean() { " That is " b { "at least " (number(times)) " times" } " what a plain average of the scores would have found." }
+            @if let Some(times) = snapshot.times_plain_mean() { " That is " b { "at least " (number(times)) " times" } " what a plain average of the scores would have found." }
             @if let Some(plain) = plain { " Plain average: " (words.ends(plain)) "." }
             @if let Some(random) = random { " Random order: " (words.ends(random)) "." }
-            @if plain.is_none() { " " (checks_missing(seen, found.plain_mean.mean, "to compare with a plain average")) }
+            @if plain.is_none() { " " (checks_missing(snapshot, found.plain_mean.mean, "to compare with a plain average")) }
             @if found.given_back > 0 { " " (counted(found.given_back, "more item")) " came back without a verdict." }
+            @if let Some(trend) = trend { " " (trend) }
         }
     }
 }
 
 /// Why random checks cannot tell yet, and how many it takes.
-pub(super) fn checks_missing(seen: &QueueSnapshot, known: Option<Interval>, to: &str) -> String {
-    let checks = seen.found.drawn;
+pub(super) fn checks_missing(snapshot: &QueueSnapshot, known: Option<Interval>, to: &str) -> String {
+    let checks = snapshot.report.drawn;
     match known {
-        _ if checks.items == 0 && seen.config.audit_rate == 0.0 => {
+        _ if checks.items == 0 && snapshot.config.audit_rate == 0.0 => {
             format!("No random checks {to}: set the queue's random_check_rate, such as to 0.05.")
         }
         _ if checks.decided == 0 => {
             let waiting = counted(checks.waiting, "random check");
             format!("No random check has a verdict yet {to} ({waiting} waiting).")
         }
-        None => format!("Verdicts have no scale {to}: set the queue's `reward`, such as from 0 to 1."),
+        None if snapshot.config.reward.is_none() => {
+            format!("Verdicts have no scale {to}: set the queue's `reward`, such as from 0 to 1.")
+        }
+        None => format!("No estimate {to} yet."),
         Some(interval) => {
-            let needed = seen.wording().checks_needed(interval, checks.decided);
+            let needed = snapshot.wording().checks_needed(interval, checks.decided);
             let (checks, needed) = (count(checks.decided), count(needed));
             format!("Too few random checks {to} yet ({checks}; about {needed} are needed).")
         }
@@ -222,27 +225,27 @@ pub(super) fn checks_missing(seen: &QueueSnapshot, known: Option<Interval>, to: 
 /// Warnings: diagnostics of the fit, changes in the verdicts, and changes in evaluators. The times
 /// of an evaluator's change are as recorded in the log when the alarm began, because a later
 /// estimate of the time of the change would move.
-pub(super) fn alarms(seen: &QueueSnapshot, name: &str) -> Markup {
-    let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), seen.now);
+pub(super) fn alarms(snapshot: &QueueSnapshot, name: &str) -> Markup {
+    let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), snapshot.now);
     html! {
         ul class="alarms" {
-            @for diagnostic in &seen.diagnostics { li { span class="warn" { "! " (diagnostic) } } }
-            @for alarm in &seen.redefined {
+            @for diagnostic in &snapshot.diagnostics { li { span class="warn" { "! " (diagnostic) } } }
+            @for alarm in &snapshot.verdict_changes {
                 li {
                     span class="warn" { "! Verdicts changed" } " (" (sure(alarm.confidence)) " sure): " (change(alarm))
                     @if alarm.since == alarm.until { ", at " (time(alarm.since)) } @else { ", between " (time(alarm.since)) " and " (time(alarm.until)) }
                     ". " a href={ "/q/" (name) "#evaluators" } { "See the evaluators" }
                 }
             }
-            @for of in seen.evaluated.iter().filter(|of| !of.alarms.is_empty()) {
-                @let since = of.changed_since().map(|since| moment(since, seen.now)).unwrap_or_default();
+            @for of in snapshot.evaluators.iter().filter(|of| !of.alarms.is_empty()) {
+                @let since = of.changed_since().map(|since| moment(since, snapshot.now)).unwrap_or_default();
                 @let last: Vec<&Alarm> = of.last_change().into_iter().map(|at| &of.alarms[at]).collect();
                 @let surest = last.iter().map(|alarm| alarm.confidence).fold(0.0, f64::max);
                 @let raised = of.last_change().first().and_then(|at| of.raised.get(*at).copied().flatten());
                 li {
                     span class="warn" { "! " (of.name) " changed" } " (" (sure(surest)) " sure): "
                     @for (at, alarm) in last.into_iter().enumerate() { @if at > 0 { ", " } (change(alarm)) }
-                    @if let Some(raised) = raised { ". Noticed at " (moment(raised.at, seen.now)) " in scores from " (since) " on" } @else { ", at about " (since) }
+                    @if let Some(raised) = raised { ". Noticed at " (moment(raised.at, snapshot.now)) " in scores from " (since) " on" } @else { ", at about " (since) }
                     ". " a href={ "/q/" (name) "#evaluators" } { "See the evaluators" }
                 }
             }

@@ -79,8 +79,8 @@ pub(super) async fn page(
     QueuePath(queue): QueuePath,
     QueryParams(part): QueryParams<PanelQuery>,
 ) -> Result<Response, Problem> {
-    let (seen, as_of) = snapshot(&app, &queue).await?;
-    let inner = table(&seen);
+    let (snapshot, as_of) = snapshot(&app, &queue).await?;
+    let inner = table(&snapshot);
     if part.panel.is_some() {
         return Ok(panel_response(&inner, as_of));
     }
@@ -136,9 +136,9 @@ fn first_verdicts<'a>(
 }
 
 /// The figures of all reviewers, by name.
-fn reviewer_stats(seen: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
-    let people = || seen.worked.iter().filter(|work| work.source == Source::Reviewer);
-    let said = first_verdicts(people().filter(|work| !work.seen), seen.config.quorum as usize);
+fn reviewer_stats(snapshot: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
+    let people = || snapshot.verdicts.iter().filter(|work| work.source == Source::Reviewer);
+    let said = first_verdicts(people().filter(|work| !work.seen), snapshot.config.quorum as usize);
     let mut all: BTreeMap<&str, ReviewerStats> = BTreeMap::new();
     for work in people() {
         let of = all.entry(&work.reviewer).or_default();
@@ -147,7 +147,7 @@ fn reviewer_stats(seen: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
             of.between.push(since);
         }
         (of.verdicts, of.last) = (of.verdicts + 1, work.at);
-        of.today += u64::from(seen.now - work.at < DAY);
+        of.today += u64::from(snapshot.now - work.at < DAY);
         of.seen += u64::from(work.seen);
         if work.seen {
             continue;
@@ -158,12 +158,13 @@ fn reviewer_stats(seen: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
         if !there.is_empty() && there.len() < first.len() {
             of.others.add(work.reward, &there);
         }
-        let right = work.tags.get(GOLDEN).and_then(|right| golden_reward(right, seen.config.reward.as_ref()));
+        let right =
+            work.tags.get(GOLDEN).and_then(|right| golden_reward(right, snapshot.config.reward.as_ref()));
         if let Some(right) = right {
             of.golden.add(work.reward, &[right]);
         }
     }
-    for skip in &seen.skipped {
+    for skip in &snapshot.skips {
         *all.entry(&skip.reviewer).or_default().skips.entry(skip.reason.clone()).or_default() += 1;
     }
     all
@@ -246,17 +247,17 @@ fn signed(interval: Interval) -> String {
     if above { format!("+{told}") } else { told }
 }
 
-fn table(seen: &QueueSnapshot) -> Markup {
-    let mut all: Vec<(&str, ReviewerStats)> = reviewer_stats(seen).into_iter().collect();
+fn table(snapshot: &QueueSnapshot) -> Markup {
+    let mut all: Vec<(&str, ReviewerStats)> = reviewer_stats(snapshot).into_iter().collect();
     all.sort_by_key(|(_, of)| std::cmp::Reverse(of.last));
     if all.is_empty() {
         return html! { p class="small" { "No verdicts yet." } };
     }
     // Columns without any figure are left out.
-    let learnt = !seen.standings.is_empty();
+    let learnt = !snapshot.reviewers.is_empty();
     let met = all.iter().any(|(_, of)| of.others.items > 0);
     let golden = all.iter().any(|(_, of)| of.golden.items > 0);
-    let people = seen.worked.iter().filter(|work| work.source == Source::Reviewer);
+    let people = snapshot.verdicts.iter().filter(|work| work.source == Source::Reviewer);
     let apart = if learnt { tag_differences(people) } else { BTreeMap::new() };
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of reviewers" {
@@ -271,16 +272,16 @@ fn table(seen: &QueueSnapshot) -> Markup {
                             td { (quantile(&mut of.between, 0.5).map_or("–".into(), span)) }
                             @if met { (agreement(&of.others)) }
                             @if golden { (agreement(&of.golden)) }
-                            @if learnt { (standing(&seen.standings, name, apart.contains_key(*name))) }
+                            @if learnt { (standing(&snapshot.reviewers, name, apart.contains_key(*name))) }
                             td { (count(of.seen)) }
                             td { (skips(&of.skips)) }
-                            td { @if of.last > 0 { (moment(of.last, seen.now)) } }
+                            td { @if of.last > 0 { (moment(of.last, snapshot.now)) } }
                         }
                     }
                 }
             }
         }
-        p class="small" { "From the last " (count(seen.worked.len() as u64)) " verdicts." }
+        p class="small" { "From the last " (count(snapshot.verdicts.len() as u64)) " verdicts." }
     }
 }
 

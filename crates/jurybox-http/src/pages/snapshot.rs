@@ -32,32 +32,34 @@ pub(super) const DAY: i64 = 86_400 * SECOND;
 
 /// The state of a queue at one moment.
 pub(super) struct QueueSnapshot {
+    /// When it was read, in microseconds since 1970.
     pub(super) now: i64,
+    /// The last log entry, and the model that ranks.
     pub(super) head: u64,
     pub(super) model: u64,
     pub(super) config: Config,
     pub(super) counts: Counts,
-    pub(super) pulse: Pulse,
+    pub(super) workload: Pulse,
     /// The number of items that arrived lately, and in how many microseconds: an hour, or less for
     /// a newer queue. None if no item ever arrived.
     pub(super) inflow: Option<(f64, i64)>,
-    pub(super) worked: Vec<Worked>,
-    pub(super) skipped: Vec<Skipped>,
-    pub(super) found: Found,
+    pub(super) verdicts: Vec<Worked>,
+    pub(super) skips: Vec<Skipped>,
+    pub(super) report: Found,
     /// Empty until the queue is ranked for the first time.
-    pub(super) evaluated: Vec<Evaluated>,
+    pub(super) evaluators: Vec<Evaluated>,
     /// Noticed changes of evaluators, newest first, including past ones.
-    pub(super) noticed: Vec<Noticed>,
+    pub(super) changes: Vec<Noticed>,
     /// Diagnostics of the fit, in words.
     pub(super) diagnostics: Vec<String>,
     /// Severity and noise of the reviewers, if the policy learns them.
-    pub(super) standings: Vec<Standing>,
+    pub(super) reviewers: Vec<Standing>,
     /// Confirmed changes in the verdicts.
-    pub(super) redefined: Vec<jurybox::Alarm>,
+    pub(super) verdict_changes: Vec<jurybox::Alarm>,
     pub(super) learnt_from: u64,
     pub(super) best: Vec<Explained>,
-    pub(super) happened: Vec<Happened>,
-    pub(super) trust: Vec<Trusted>,
+    pub(super) activity: Vec<Happened>,
+    pub(super) influence: Vec<Trusted>,
     /// Correlations of the evaluators' errors, from random checks alone: among items picked by the
     /// evaluators, errors look less correlated than they are. None with too few.
     pub(super) errors: Option<ErrorCorrelations>,
@@ -67,18 +69,18 @@ pub(super) struct QueueSnapshot {
 pub(super) async fn snapshot(app: &App, queue: &str) -> Result<(Arc<QueueSnapshot>, i64), Problem> {
     let now = read_queue(app, queue, Queue::standing).await?;
     let marks = (now.head, now.model);
-    if let Some(seen) = app.0.watch.seen(queue, marks) {
-        return Ok(seen);
+    if let Some(snapshot) = app.0.watch.seen(queue, marks) {
+        return Ok(snapshot);
     }
     let _turn = app.0.reports.acquire().await;
-    if let Some(seen) = app.0.watch.seen(queue, marks) {
-        return Ok(seen);
+    if let Some(snapshot) = app.0.watch.seen(queue, marks) {
+        return Ok(snapshot);
     }
     let (began, trust) = (Instant::now(), app.0.watch.trust(queue));
-    let seen = Arc::new(read_queue(app, queue, |found| QueueSnapshot::read(found, trust)).await?);
-    app.0.watch.note(queue, &seen, began.elapsed());
-    let so = seen.now;
-    Ok((seen, so))
+    let snapshot = Arc::new(read_queue(app, queue, |found| QueueSnapshot::read(found, trust)).await?);
+    app.0.watch.note(queue, &snapshot, began.elapsed());
+    let so = snapshot.now;
+    Ok((snapshot, so))
 }
 
 impl QueueSnapshot {
@@ -96,35 +98,35 @@ impl QueueSnapshot {
             best.extend(queue.explained(&item.id)?);
         }
         let happened = read_back(queue, standing.head, ENTRIES, |kind| !is_routine(kind))?.0;
-        let mut seen = QueueSnapshot {
+        let mut snapshot = QueueSnapshot {
             now,
             head: standing.head,
             model: standing.model,
             config: standing.config,
             counts: standing.counts,
             inflow: inflow(&queue.arrivals(ARRIVALS)?, pulse.since, now),
-            pulse,
-            worked,
-            skipped,
-            found: queue.found()?,
-            evaluated,
-            noticed,
-            standings: model.as_ref().map(jurybox_server::Model::reviewers).unwrap_or_default(),
-            redefined: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
+            workload: pulse,
+            verdicts: worked,
+            skips: skipped,
+            report: queue.found()?,
+            evaluators: evaluated,
+            changes: noticed,
+            reviewers: model.as_ref().map(jurybox_server::Model::reviewers).unwrap_or_default(),
+            verdict_changes: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
             diagnostics: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
             best,
-            happened,
-            trust,
+            activity: happened,
+            influence: trust,
             errors: None,
         };
-        seen.errors = ErrorCorrelations::of(&seen.lessons(true), seen.config.evaluators.len());
-        Ok(seen)
+        snapshot.errors = ErrorCorrelations::of(&snapshot.lessons(true), snapshot.config.evaluators.len());
+        Ok(snapshot)
     }
 
     /// How the queue's pages name its verdicts.
     pub(super) fn wording(&self) -> Wording {
-        Wording::of(&self.config, self.worked.iter().filter_map(|work| work.decides))
+        Wording::of(&self.config, self.verdicts.iter().filter_map(|work| work.decides))
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -133,30 +135,31 @@ impl QueueSnapshot {
 
     /// Verdicts by people, without those by rules.
     pub(super) fn by_people(&self) -> impl Iterator<Item = &Worked> {
-        self.worked.iter().filter(|work| work.source != Source::Automatic)
+        self.verdicts.iter().filter(|work| work.source != Source::Automatic)
     }
 
     /// The time of the earliest verdict read, if there are earlier ones that are not read.
     pub(super) fn looked_since(&self) -> Option<i64> {
-        (self.worked.len() as u64 >= VERDICTS).then(|| self.worked.first().map_or(self.now, |work| work.at))
+        (self.verdicts.len() as u64 >= VERDICTS)
+            .then(|| self.verdicts.first().map_or(self.now, |work| work.at))
     }
 
     /// The time since which all verdicts are read: the queue's creation, or the earliest verdict
     /// read.
     pub(super) fn whole_since(&self) -> i64 {
-        self.looked_since().unwrap_or(self.pulse.since)
+        self.looked_since().unwrap_or(self.workload.since)
     }
 
     /// For each verdict on a claimed item: its time, and how many seconds it took.
     pub(super) fn delays(&self) -> Vec<(i64, f64)> {
-        delays(self.by_people(), &self.skipped)
+        delays(self.by_people(), &self.skips)
     }
 
     /// How many times as much is found per item as by the plain average of the scores, at least:
     /// the low end of one interval over the high end of the other. None unless it is more than 1. A
     /// ratio of means would be largest where the plain average is underestimated.
     pub(super) fn times_plain_mean(&self) -> Option<f64> {
-        let (ours, plain) = (self.found.picked.mean?, self.found.plain_mean.mean?);
+        let (ours, plain) = (self.report.picked.mean?, self.report.plain_mean.mean?);
         (plain.high > 0.0 && ours.low > plain.high).then(|| ours.low / plain.high)
     }
 
@@ -186,7 +189,7 @@ impl QueueSnapshot {
         if let Some(scale) = self.config.reward.as_ref().filter(|scale| scale.lowest < scale.highest) {
             return (scale.lowest, scale.highest);
         }
-        let rewards = self.worked.iter().filter_map(|work| work.decides);
+        let rewards = self.verdicts.iter().filter_map(|work| work.decides);
         rewards.fold((0.0, 1.0), |(low, high), reward| (f64::min(low, reward), f64::max(high, reward)))
     }
 
@@ -200,7 +203,7 @@ impl QueueSnapshot {
     /// When an evaluator's last change was certainly over, in microseconds; none if it has not
     /// changed.
     pub(super) fn changed(&self, evaluator: usize) -> Option<i64> {
-        let alarms = self.evaluated.get(evaluator).map(|of| of.alarms.iter()).into_iter().flatten();
+        let alarms = self.evaluators.get(evaluator).map(|of| of.alarms.iter()).into_iter().flatten();
         alarms.map(|alarm| alarm.until.cast_signed().saturating_mul(SECOND)).max()
     }
 

@@ -49,9 +49,9 @@ fn nothing(view: &QueuePage<'_>) -> PanelBody {
 
 /// A chart of finds so far by items reviewed, with the baselines.
 pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
-    let seen = view.seen;
-    let all = seen.picked();
-    let words = seen.wording();
+    let snapshot = view.snapshot;
+    let all = snapshot.picked();
+    let words = snapshot.wording();
     let picked: Vec<(i64, f64)> = all.iter().copied().filter(|(at, _)| view.window.holds(*at)).collect();
     if all.len() < 2 {
         return PanelBody::Later(
@@ -62,7 +62,7 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
         return nothing(view);
     }
     // The chart of all time begins with the sum of items too old to be read one by one.
-    let found = seen.found.picked;
+    let found = snapshot.report.picked;
     let before = if view.window.is_all() { found.items.saturating_sub(picked.len() as u64) } else { 0 };
     let first = before as f64;
     let mut sum =
@@ -79,18 +79,18 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
     let line = |each: f64| places.iter().map(|x| (*x, x * each)).collect();
     // The colours of evaluators stay theirs.
     let mut curves = vec![Curve::new(&words.found(), ours).in_colour(Colour::Ink)];
-    for (name, mean) in baselines(seen) {
+    for (name, mean) in baselines(snapshot) {
         let mut curve = Curve::new(name, line(mean.mean));
         curve.band = places.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
         curve.reference = name == RANDOM_ORDER;
         curves.push(curve.in_colour(Colour::Muted));
     }
     // Place 0 has the time of the first item.
-    let trend = first_and_last(&all, &words).filter(|_| seen.looked_since().is_none());
+    let trend = first_and_last(&all, &words).filter(|_| snapshot.looked_since().is_none());
     let when = |x: f64| picked.get(((x - first) as usize).saturating_sub(1)).map(|(at, _)| *at);
     PanelBody::Open(html! {
         (drawn(&plot("items reviewed", &words.found(), curves), &FRAME, when))
-        (comparison(seen, trend.as_deref()))
+        (comparison(snapshot, trend.as_deref()))
     })
 }
 
@@ -114,16 +114,16 @@ fn first_and_last(all: &[(i64, f64)], words: &Wording) -> Option<String> {
 /// The influence of evaluators over time: weight times the spread of scores at that time, which can
 /// be compared between evaluators. Shows those with most influence now, if there are many.
 pub(super) fn trust(view: &QueuePage<'_>) -> PanelBody {
-    let (seen, names, window) = (view.seen, view.seen.names(), view.window);
-    if seen.trust.len() < 2 {
+    let (snapshot, names, window) = (view.snapshot, view.snapshot.names(), view.window);
+    if snapshot.influence.len() < 2 {
         return PanelBody::Later(
             html! { "A line for each evaluator starts here when the jury has learnt for the second time." },
         );
     }
-    let within: Vec<&Trusted> = seen.trust.iter().filter(|was| window.holds(was.at)).collect();
+    let within: Vec<&Trusted> = snapshot.influence.iter().filter(|was| window.holds(was.at)).collect();
     let [first, _, ..] = within[..] else { return nothing(view) };
     let (unit, x_label) = window.unit(window.to - first.at);
-    let most_influential = most_influential(&seen.evaluated, TRUSTED);
+    let most_influential = most_influential(&snapshot.evaluators, TRUSTED);
     // Evenly spaced moments, with the last one among them.
     let step = within.len().div_ceil(MOMENTS / most_influential.len().max(1));
     let moments = || within.iter().rev().step_by(step).rev();
@@ -157,8 +157,8 @@ pub(super) fn most_influential(all: &[Evaluated], most: usize) -> Vec<usize> {
 
 /// How long verdicts took over time: the median and the slowest tenth.
 pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
-    let (seen, window) = (view.seen, view.window);
-    let delays: Vec<(i64, f64)> = seen.delays().into_iter().filter(|(at, _)| window.holds(*at)).collect();
+    let (snapshot, window) = (view.snapshot, view.window);
+    let delays: Vec<(i64, f64)> = snapshot.delays().into_iter().filter(|(at, _)| window.holds(*at)).collect();
     let took = |all: &[f64], share: f64| quantile(&mut all.to_vec(), share);
     let all: Vec<f64> = delays.iter().map(|(_, took)| *took).collect();
     let (Some(half), Some(most)) = (took(&all, 0.5), took(&all, 0.9)) else {
@@ -167,7 +167,7 @@ pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
         );
     };
     let fact = html! { "half within " b { (span(half)) } ", 9 in 10 within " (span(most)) };
-    let (since, now) = (seen.whole_since().max(window.from), window.to.min(seen.now));
+    let (since, now) = (snapshot.whole_since().max(window.from), window.to.min(snapshot.now));
     let bins = TimeBins::of(delays, since, now, 24);
     let (places, _) = bins.places(now);
     let (unit, x_label) = window.unit(bins.each.first().map_or(0, |(at, _)| now - at));
@@ -190,8 +190,9 @@ pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
 
 /// A map of error correlations between evaluators, with similar ones side by side.
 pub(super) fn errors(view: &QueuePage<'_>) -> PanelBody {
-    let names = view.seen.names();
-    let Some(errors) = view.seen.errors.as_ref().filter(|errors| errors.correlations.len() == names.len())
+    let names = view.snapshot.names();
+    let Some(errors) =
+        view.snapshot.errors.as_ref().filter(|errors| errors.correlations.len() == names.len())
     else {
         return PanelBody::Later(
             html! { "After " (ENOUGH) " verdicts on random checks (set by " code { "random_check_rate" } ") this shows which evaluators make the same mistakes." },
@@ -213,25 +214,25 @@ pub(super) fn errors(view: &QueuePage<'_>) -> PanelBody {
 
 /// The average verdict on items by each evaluator's score.
 pub(super) fn reliability(view: &QueuePage<'_>) -> PanelBody {
-    let (lessons, names) = (view.seen.lessons(false), view.seen.names());
+    let (lessons, names) = (view.snapshot.lessons(false), view.snapshot.names());
     if lessons.len() < ENOUGH {
         return PanelBody::Later(
             html! { "After " (ENOUGH) " verdicts this shows the verdicts by each evaluator's score. A good evaluator's line climbs." },
         );
     }
     let drawn = if names.len() > DRAWN { DRAWN_OF_MANY } else { DRAWN };
-    let most_influential = most_influential(&view.seen.evaluated, drawn);
-    let average = view.seen.wording().average();
+    let most_influential = most_influential(&view.snapshot.evaluators, drawn);
+    let average = view.snapshot.wording().average();
     let body = html! {
         div class="grid" {
             @for (j, name) in names.iter().enumerate().filter(|(j, _)| most_influential.contains(j)) {
-                @let points = groups(&lessons, j, 6, view.seen.scale());
-                @if points.is_empty() && view.seen.changed(j).is_some() {
+                @let points = groups(&lessons, j, 6, view.snapshot.scale());
+                @if points.is_empty() && view.snapshot.changed(j).is_some() {
                     figure { h3 { (name) } p class="small" { "It has changed. Since then, fewer than " (ENOUGH) " items with its score have a verdict." } }
                 } @else if !points.is_empty() {
                     @let band = points.iter().map(|(x, y)| (*x, y.low, y.high)).collect();
                     @let curve = Curve { style: Some(j), band, ..Curve::new(name, points.iter().map(|(x, y)| (*x, y.mean)).collect()) };
-                    figure { h3 { (name) @if let Some(changed) = view.seen.changed(j) { ", since it changed (" (moment(changed, view.seen.now)) ")" } } (PreEscaped(plot("score", &average, vec![curve]).drawn(&Frame::tight(280.0, 180.0, 0.0)))) }
+                    figure { h3 { (name) @if let Some(changed) = view.snapshot.changed(j) { ", since it changed (" (moment(changed, view.snapshot.now)) ")" } } (PreEscaped(plot("score", &average, vec![curve]).drawn(&Frame::tight(280.0, 180.0, 0.0)))) }
                 }
             }
         }

@@ -21,42 +21,48 @@ struct PeriodActivity {
     delay: Option<f64>,
 }
 
-fn done(seen: &QueueSnapshot, from: i64, to: i64) -> PeriodActivity {
+fn done(snapshot: &QueueSnapshot, from: i64, to: i64) -> PeriodActivity {
     let within = |at: i64| (from..to).contains(&at);
     let people: Vec<&str> =
-        seen.by_people().filter(|work| within(work.at)).map(|work| work.reviewer.as_str()).collect();
+        snapshot.by_people().filter(|work| within(work.at)).map(|work| work.reviewer.as_str()).collect();
     let mut delays: Vec<f64> =
-        seen.delays().into_iter().filter(|(at, _)| within(*at)).map(|(_, took)| took).collect();
+        snapshot.delays().into_iter().filter(|(at, _)| within(*at)).map(|(_, took)| took).collect();
     PeriodActivity {
         verdicts: people.len() as u64,
         reviewers: people.iter().collect::<std::collections::HashSet<_>>().len(),
-        skips: seen.skipped.iter().filter(|skip| within(skip.at)).count() as u64,
-        rewards: seen.picked().into_iter().filter(|(at, _)| within(*at)).map(|(_, reward)| reward).collect(),
+        skips: snapshot.skips.iter().filter(|skip| within(skip.at)).count() as u64,
+        rewards: snapshot
+            .picked()
+            .into_iter()
+            .filter(|(at, _)| within(*at))
+            .map(|(_, reward)| reward)
+            .collect(),
         delay: quantile(&mut delays, 0.5),
     }
 }
 
 pub(super) fn panel(view: &QueuePage<'_>) -> PanelBody {
-    let seen = view.seen;
+    let snapshot = view.snapshot;
     let (window, parts, name) = view.window.compared();
     let length = window.to - window.from;
-    let (now, before) = (done(seen, window.from, window.to), done(seen, window.from - length, window.from));
+    let (now, before) =
+        (done(snapshot, window.from, window.to), done(snapshot, window.from - length, window.from));
     if now.verdicts + before.verdicts == 0 {
         return PanelBody::Later(
             html! { "No verdicts in the " (name) " or the period before. Both will be compared here." },
         );
     }
-    let words = seen.wording();
+    let words = snapshot.wording();
     let found = |done: &PeriodActivity| words.found_in(done.rewards.iter().sum(), done.rewards.len() as u64);
     let fact = html! { (name) ": " b { (found(&now)) } "; period before: " (found(&before)) };
     let body = html! {
         div class="pair" {
             // A chart of a queue that has just begun would show nothing else.
-            @if window.to - seen.whole_since() > 3 * (length / parts) { (chart(seen, &window, parts, &name)) }
-            (table(&name, &now, &before, seen.scale(), &words))
+            @if window.to - snapshot.whole_since() > 3 * (length / parts) { (chart(snapshot, &window, parts, &name)) }
+            (table(&name, &now, &before, snapshot.scale(), &words))
         }
-        @if let Some(since) = seen.looked_since().filter(|since| *since > window.from - length) {
-            p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are compared, of the past " (span((seen.now - since) as f64 / SECOND as f64)) "." }
+        @if let Some(since) = snapshot.looked_since().filter(|since| *since > window.from - length) {
+            p class="small" { "Only the last " (count(snapshot.verdicts.len() as u64)) " verdicts are compared, of the past " (span((snapshot.now - since) as f64 / SECOND as f64)) "." }
         }
     };
     PanelBody::Folded(fact, body)
@@ -93,8 +99,8 @@ fn table(
 }
 
 /// A chart of finds per stretch of time, now and in the period before.
-fn chart(seen: &QueueSnapshot, window: &TimeRange, parts: i64, name: &str) -> Markup {
-    let (picked, length) = (seen.picked(), window.to - window.from);
+fn chart(snapshot: &QueueSnapshot, window: &TimeRange, parts: i64, name: &str) -> Markup {
+    let (picked, length) = (snapshot.picked(), window.to - window.from);
     let step = (length / parts).max(1);
     let (unit, x_label) = window.unit(length);
     let sums = |from: i64| -> Vec<(f64, f64)> {
@@ -112,7 +118,7 @@ fn chart(seen: &QueueSnapshot, window: &TimeRange, parts: i64, name: &str) -> Ma
     let plot = Plot {
         title: String::new(),
         x_label,
-        y_label: format!("{} per {}", seen.wording().found(), stretch(step)),
+        y_label: format!("{} per {}", snapshot.wording().found(), stretch(step)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,

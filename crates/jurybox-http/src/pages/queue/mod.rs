@@ -26,7 +26,7 @@ use time_range::{NamedRange, TimeRange};
 
 /// What all panels of the page are drawn from.
 struct QueuePage<'a> {
-    seen: &'a QueueSnapshot,
+    snapshot: &'a QueueSnapshot,
     queue: &'a str,
     caller: &'a Caller,
     /// The time range that is shown.
@@ -91,14 +91,13 @@ pub(super) async fn page(
     QueryParams(wanted): QueryParams<QueuePageQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (seen, as_of) = snapshot(&app, &queue).await?;
+    let (snapshot, as_of) = snapshot(&app, &queue).await?;
     let demo = app.demo().filter(|demo| demo.queue() == queue);
-    let window = TimeRange::of(&seen, wanted.range, (wanted.from, wanted.to))?;
+    let window = TimeRange::of(&snapshot, wanted.range, (wanted.from, wanted.to))?;
     let address = &super::overview::address(&app, &headers);
-    let view = QueuePage { seen: &seen, queue: &queue, caller: &caller, window, address, demo };
+    let view = QueuePage { snapshot: &snapshot, queue: &queue, caller: &caller, window, address, demo };
     // Without any verdict there is no time range to choose.
-    let ranges =
-        || html! { @if !seen.worked.is_empty() || !window.is_all() { (window.links(&queue, seen.now)) } };
+    let ranges = || html! { @if !snapshot.verdicts.is_empty() || !window.is_all() { (window.links(&queue, snapshot.now)) } };
     if let Some(wanted) = wanted.panel {
         let inner = match wanted.as_str() {
             "figures" => panels::figures(&view),

@@ -22,8 +22,8 @@ const WIDEST_MISSED: f64 = 0.5;
 /// The key figures of the queue, and its warnings.
 pub(super) fn figures(view: &QueuePage<'_>) -> Markup {
     html! {
-        (overview::figures(view.seen, view.queue))
-        (overview::alarms(view.seen, view.queue))
+        (overview::figures(view.snapshot, view.queue))
+        (overview::alarms(view.snapshot, view.queue))
         @if let Some(demo) = view.demo { (swap(demo)) }
     }
 }
@@ -44,7 +44,7 @@ fn swap(demo: &DemoControl) -> Markup {
 
 /// The evaluators, with their influence on the ranking and how certain it is.
 pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
-    let all = &view.seen.evaluated;
+    let all = &view.snapshot.evaluators;
     if all.is_empty() {
         return PanelBody::Later(html! { "Nothing is ranked yet. Ranking starts with the first items." });
     }
@@ -94,11 +94,11 @@ pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
                 @for (at, of) in others.iter().take(NAMED).map(|at| &all[*at]).enumerate() { @if at > 0 { ", " } a href=(mute(of)) { (of.name) } }
             }
         }
-        @if waits_from_before(view.seen) {
+        @if waits_from_before(view.snapshot) {
             p class="small" { "Some waiting items have scores from before the change. Send them again with new scores, or mute the changed evaluator until they are reviewed." }
         }
         p class="small" {
-            @if view.seen.learnt_from == 0 { "Nothing learnt from verdicts yet" @if !view.seen.worked.is_empty() { " (a verdict counts once it can no longer be undone)" } ": the ranking is a guess from the scores alone. " } @else { "Learnt from " (counted(view.seen.learnt_from, "verdict")) ". " }
+            @if view.snapshot.learnt_from == 0 { "Nothing learnt from verdicts yet" @if !view.snapshot.verdicts.is_empty() { " (a verdict counts once it can no longer be undone)" } ": the ranking is a guess from the scores alone. " } @else { "Learnt from " (counted(view.snapshot.learnt_from, "verdict")) ". " }
             @if !view.caller.may(Role::Admin) { " Muting needs the role admin." }
         }
         details {
@@ -111,19 +111,19 @@ pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
 }
 
 /// Whether an item waits that arrived before an evaluator changed.
-fn waits_from_before(seen: &QueueSnapshot) -> bool {
-    let changed = seen.evaluated.iter().filter_map(Evaluated::changed_since).max();
-    seen.pulse.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
+fn waits_from_before(snapshot: &QueueSnapshot) -> bool {
+    let changed = snapshot.evaluators.iter().filter_map(Evaluated::changed_since).max();
+    snapshot.workload.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
 }
 
 /// The noise of each evaluator, and the text that explains it: by the policy if it estimates noise,
 /// else from random checks. None if neither can tell.
 fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
-    let all = &view.seen.evaluated;
+    let all = &view.snapshot.evaluators;
     if all.iter().any(|of| of.noise.is_some()) {
         return (Some(aligned(all.iter().map(|of| of.noise))), "the policy's estimate of random error. ");
     }
-    let shown = view.seen.errors.as_ref().filter(|errors| errors.noise.len() == all.len());
+    let shown = view.snapshot.errors.as_ref().filter(|errors| errors.noise.len() == all.len());
     let shown = shown.map(|errors| errors.noise.iter().map(|noise| percent(*noise)).collect());
     let words = "the share of the scores' variation that is unrelated to verdicts, in random checks since its last change. ";
     let words = if shown.is_some() { words } else { "" };
@@ -139,12 +139,12 @@ fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
 
 /// How much was missed, as a share of all there was to find, if random checks can tell.
 pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
-    let (found, words) = (&view.seen.found, view.seen.wording());
+    let (found, words) = (&view.snapshot.report, view.snapshot.wording());
     let to = "to say how much was missed";
     let Some(missed) = found.missed.filter(|missed| missed.low >= 0.0 && found.caught >= 0.0) else {
         let why = match found.missed {
             Some(_) => "Not known: verdicts below 0 do not add up to a share.".into(),
-            None => checks_missing(view.seen, None, to),
+            None => checks_missing(view.snapshot, None, to),
         };
         return PanelBody::Later(html! { (why) });
     };
@@ -152,8 +152,8 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
         |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
     if high - low > WIDEST_MISSED {
-        let ends = view.seen.on_scale(low, high);
-        return PanelBody::Later(html! { (checks_missing(view.seen, Some(ends), to)) });
+        let ends = view.snapshot.on_scale(low, high);
+        return PanelBody::Later(html! { (checks_missing(view.snapshot, Some(ends), to)) });
     }
     let x = |share: f64| format!("{:.1}", 4.0 + share * 352.0);
     let title = format!("between {} and {} missed", percent(low), percent(high));
@@ -177,16 +177,16 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
 /// The best waiting items, and how much each evaluator contributes to their value. Folded away once
 /// there are verdicts to show.
 pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
-    let (best, names) = (&view.seen.best, view.seen.names());
+    let (best, names) = (&view.snapshot.best, view.snapshot.names());
     let Some(first) = best.first() else {
-        if view.seen.inflow.is_none() {
+        if view.snapshot.inflow.is_none() {
             return PanelBody::Open(overview::example_request(view.address, view.queue, &names));
         }
         return PanelBody::Later(
             html! { "Nothing waits. New items are listed here in the order in which reviewers get them." },
         );
     };
-    let words = view.seen.wording();
+    let words = view.snapshot.wording();
     let values = aligned(best.iter().map(|of| of.item.value));
     let shares = |of: &Explained| -> Vec<(usize, f64)> {
         of.contributions.iter().flat_map(|sum| sum.each.iter().copied().enumerate()).collect()
@@ -216,18 +216,19 @@ pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
             @if best.iter().all(|of| of.predicted.is_none()) { ". It starts after two verdicts" }
             "." }
     };
-    if view.seen.picked().len() < 2 {
+    if view.snapshot.picked().len() < 2 {
         return PanelBody::Open(table);
     }
-    let fact = html! { b { (first.item.id) } " is first of " (count(view.seen.counts.pending)) " waiting" };
+    let fact =
+        html! { b { (first.item.id) } " is first of " (count(view.snapshot.counts.pending)) " waiting" };
     PanelBody::Folded(fact, table)
 }
 
 /// The latest entries of the activity log, without routine ones, and links to the whole.
 pub(super) fn feed(view: &QueuePage<'_>) -> PanelBody {
     let body = html! {
-        (activity::noticed(view.queue, &view.seen.noticed[..view.seen.noticed.len().min(CHANGES)], view.seen.now))
-        (activity::list(view.queue, &view.seen.config, &view.seen.happened, view.seen.now, true))
+        (activity::noticed(view.queue, &view.snapshot.changes[..view.snapshot.changes.len().min(CHANGES)], view.snapshot.now))
+        (activity::list(view.queue, &view.snapshot.config, &view.snapshot.activity, view.snapshot.now, true))
         p class="ways-on small" {
             a href={ "/q/" (view.queue) "/activity" } { "Whole activity log" }
             span {
@@ -238,8 +239,7 @@ pub(super) fn feed(view: &QueuePage<'_>) -> PanelBody {
             }
         }
     };
-    let fact =
-        html! { @if let Some(last) = view.seen.happened.first() { (activity::last(last, view.seen.now)) } };
+    let fact = html! { @if let Some(last) = view.snapshot.activity.first() { (activity::last(last, view.snapshot.now)) } };
     PanelBody::Folded(fact, body)
 }
 

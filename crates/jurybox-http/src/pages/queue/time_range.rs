@@ -61,12 +61,13 @@ impl TimeRange {
     /// The range that a URL asks for. `own` has precedence over a named range; where it lacks a
     /// begin or an end, the queue's begin or the present stands in.
     pub(super) fn of(
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         range: Option<NamedRange>,
         own: (Option<Time>, Option<Time>),
     ) -> Result<TimeRange, Problem> {
-        let begin = seen.trust.first().map_or(i64::MAX, |first| first.at).min(seen.pulse.since);
-        TimeRange::between((begin, seen.now), range, own)
+        let begin =
+            snapshot.influence.first().map_or(i64::MAX, |first| first.at).min(snapshot.workload.since);
+        TimeRange::between((begin, snapshot.now), range, own)
     }
 
     fn between(
