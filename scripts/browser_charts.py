@@ -1,4 +1,4 @@
-"""Cases of `scripts/browser-test` about what an operations lead does: go somewhere by a few letters, look at a moment, and at a stretch of time."""
+"""Cases of `scripts/browser-test` for an operations lead: palette, crosshair, time ranges and panels."""
 import re
 import time
 import urllib.parse
@@ -7,7 +7,7 @@ from browser_desk import at_desk, current, items, sit, until
 
 
 def at_work(server, name, seconds=4):
-    """A queue that people have worked on for some seconds, and what its page has to show after that."""
+    """A queue with some seconds of work, and the page's panels after that."""
     server.queue(name, random_check_rate=0.2, undo_seconds=0, random_check_share=0.5)
     made = items(240)
     server.items(name, made)
@@ -23,7 +23,7 @@ def at_work(server, name, seconds=4):
 
 
 def palette(browser, server):
-    """By a few letters, with keys alone: to a desk, to an evaluator, to mute one, to an item; and the focus comes back."""
+    """The palette by keys alone: to a desk, an evaluator, a mute page and an item; the focus returns afterwards."""
     server.queue("letters")
     server.queue("other")
     server.queue("left-over_2")
@@ -55,7 +55,7 @@ def palette(browser, server):
 
     to("spam", ["spam", "evaluator of letters"])
     until(lambda: page.url.endswith("/q/letters#evaluator-1"))
-    # What is folded is opened by whoever goes there.
+    # A link to a folded panel opens it.
     to("latest", ["Latest activity"])
     until(lambda: page.is_visible("#feed"))
     to("mute qual", ["Mute quality"])
@@ -66,12 +66,12 @@ def palette(browser, server):
     until(lambda: "Item post-3" in page.inner_text("#palette ul"))
     press("Enter")
     page.wait_for_url("**/q/letters/items/post-3")
-    # Whatever is in a name, or in what is written, is taken as it stands.
+    # Special characters in names and in the typed text have no effect.
     to("left-over_ activity", ["Activity", "left-over_2"])
     page.wait_for_url("**/q/left-over_2/activity")
     to("other desk", ["Desk", "other"])
     page.wait_for_url("**/q/other/desk")
-    # At the desk too; nothing that is written there judges or skips.
+    # On the desk too; typing there neither judges nor skips.
     sit(page, server, "letters", "ann")
     press("c")
     before = until(lambda: current(page))
@@ -82,7 +82,7 @@ def palette(browser, server):
     page.wait_for_timeout(400)
     assert current(page) == before and not server.verdicts("letters") and page.is_hidden("#skipping")
     page.close()
-    # Who writes faster than the field comes loses no letter, and none of them judges.
+    # Keys typed before the field appears are not lost, and none of them judges.
     slow, held = browser.new_page(), []
     slow.route("**/palette*", lambda route: held.append(route))
     sit(slow, server, "letters", "bea")
@@ -97,7 +97,7 @@ def palette(browser, server):
     until(lambda: slow.locator("#palette input").count() and slow.input_value("#palette input") == "1s2")
     assert current(slow) == before and not server.verdicts("letters") and slow.is_hidden("#skipping")
     slow.close()
-    # Without scripts the same ways are a page.
+    # Without scripts the same list is a page.
     plain = browser.new_context(java_script_enabled=False).new_page()
     plain.goto(server.url + "/q/letters")
     plain.click("a.go")
@@ -107,7 +107,7 @@ def palette(browser, server):
 
 
 def crosshair(browser, server):
-    """Over a chart all lines tell their values at one moment, in all charts; by arrow keys as well, and while panels are renewed."""
+    """The crosshair shows all values of a moment in all charts, by pointer and arrow keys, and survives updates of panels."""
     at_work(server, "cross")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/cross")
@@ -119,12 +119,12 @@ def crosshair(browser, server):
     assert "harmful found" in lines and all(line in tip for line in lines), (lines, tip)
     assert re.search(r"\d\d:\d\d:\d\d", tip) and "items reviewed" in tip, tip
     assert page.locator("#found .cross circle").count() >= len(lines)
-    # Further right is later, and more.
+    # Further right is later, with a larger sum.
     number = lambda: float(re.search(r"items reviewed ([\d.]+)", page.inner_text(".tip")).group(1))
     early = number()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     until(lambda: number() > early)
-    # What is new does not take it away.
+    # An update of the panel keeps the crosshair.
     server.items("cross", items(241)[240:])
     until(lambda: "no change" not in page.inner_text("#fresh"))
     page.wait_for_timeout(2500)
@@ -136,7 +136,7 @@ def crosshair(browser, server):
     last = number()
     page.keyboard.press("ArrowLeft")
     assert number() < last
-    # What is new does not take it away from the keys either, nor a stretch that is being chosen.
+    # An update keeps a crosshair moved by keys too, and a selection in progress.
     page.keyboard.press("Shift+ArrowLeft")
     chosen = number()
     page.evaluate("document.querySelector('#found .plot').dataset.before = ''")
@@ -146,7 +146,7 @@ def crosshair(browser, server):
     assert number() == chosen and page.locator("#found .brush").count() == 1
     page.keyboard.press("Shift+ArrowLeft")
     assert number() < chosen and page.locator("#found .brush").count() == 1
-    # Who goes on to something else lets it go.
+    # Moving the focus away hides the crosshair.
     page.keyboard.press("Tab")
     until(lambda: page.locator(".tip, .brush").count() == 0)
     page.focus("#found .plot")
@@ -154,7 +154,7 @@ def crosshair(browser, server):
     page.keyboard.press("Escape")
     assert page.locator(".tip").count() == 0
     page.close()
-    # A finger has no pointer: it taps.
+    # On a touch screen, a tap shows the crosshair.
     phone = browser.new_context(viewport={"width": 360, "height": 800}, has_touch=True).new_page()
     phone.goto(server.url + "/q/cross")
     box = phone.locator("#found .plot").bounding_box()
@@ -166,7 +166,7 @@ def crosshair(browser, server):
 
 
 def ranges(browser, server):
-    """A stretch of time: drawn across a chart, by keys, by links, in the address; without scripts as well."""
+    """A time range: by dragging across a chart, by keys, by links and in the URL; without scripts too."""
     at_work(server, "ranged", 6)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/ranged")
@@ -185,7 +185,7 @@ def ranges(browser, server):
     asked = urllib.parse.parse_qs(urllib.parse.urlparse(page.url).query)
     assert asked["from"][0].endswith("Z") and asked["from"] < asked["to"], asked
     until(lambda: page.locator(".ranges .own").count() == 1)
-    # Some seconds of one minute: both ends are told apart.
+    # A range of some seconds within a minute shows seconds.
     ends = page.locator(".ranges .own time").all_inner_texts()
     assert all(re.search(r"\d\d:\d\d:\d\d$", end) for end in ends) and len(set(ends)) == len(ends), ends
     page.mouse.move(5, 5)
@@ -193,13 +193,13 @@ def ranges(browser, server):
     some = until(lambda: page.locator(".tip").count() and picked())
     assert 0 < some < all_of_them, (some, all_of_them)
     assert page.is_visible("#delay"), "what was open is open still"
-    # The way back, and by a link.
+    # Back by the browser's button, and by a link.
     page.go_back()
     until(lambda: page.locator(".ranges .own").count() == 0)
     page.click(".ranges a:text-is('24 h')")
     until(lambda: "range=day" in page.url)
     until(lambda: page.get_attribute(".ranges a:text-is('24 h')", "aria-current") == "true")
-    # By keys: two steps to the left, chosen with Shift.
+    # By keys: two steps to the left with Shift.
     page.focus("#found .plot")
     page.keyboard.press("End")
     for _ in range(3):
@@ -221,7 +221,7 @@ def ranges(browser, server):
 
 
 def one_screen(browser, server):
-    """A queue's page begins with its question, and what is looked up is one line; a young queue says in one line each what will be there."""
+    """The most important panels are in sight without scrolling, the others folded; a new queue has one line per panel."""
     server.queue("newborn")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/newborn")
@@ -233,7 +233,7 @@ def one_screen(browser, server):
     page.goto(server.url + "/q/screen")
     bottom = page.locator("[data-panel=trust]").bounding_box()
     assert bottom["y"] + bottom["height"] <= 900, bottom
-    # A link opens what it leads to.
+    # A link to a folded panel opens it.
     page.click(".figures a[href$='#delay']")
     until(lambda: page.is_visible("#delay"))
     assert page.locator(".rows details[open]").count() == 1
