@@ -222,7 +222,7 @@ impl App {
     /// Sends a request to a queue and awaits the answer without blocking a thread.
     pub(crate) async fn ask(&self, queue: &Queue, call: Call) -> Result<Answer, Problem> {
         let (reply, answer) = tokio::sync::oneshot::channel();
-        queue.submit(call, move |said| drop(reply.send(said)))?;
+        queue.submit(call, move |answer| drop(reply.send(answer)))?;
         let answer = async { answer.await.unwrap_or(Err(Error::Closed)) };
         Ok(self.while_reached(answer, Unreachable::outcome_unknown).await?)
     }

@@ -67,13 +67,13 @@ pub(crate) fn json_problem(error: &serde_json::Error) -> Problem {
 
 /// Rewords serde's errors from Rust's type names to JSON. Text quoted from the body stands before
 /// `expected`, and stays.
-pub(crate) fn reworded(said: &str) -> String {
+pub(crate) fn reworded(text: &str) -> String {
     // serde ends this message with the name of the enum, which is the only one of its kind here.
-    let (begin, rest) = said.split_once("data did not match any variant of untagged enum ").unzip();
+    let (begin, rest) = text.split_once("data did not match any variant of untagged enum ").unzip();
     let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_alphanumeric()));
-    let said = begin.zip(rest).map_or_else(|| said.to_owned(), |(begin, rest)| format!("{begin}{}{rest}",
+    let text = begin.zip(rest).map_or_else(|| text.to_owned(), |(begin, rest)| format!("{begin}{}{rest}",
         "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}"));
-    let Some((found, expected)) = said.rsplit_once("expected ") else { return said };
+    let Some((found, expected)) = text.rsplit_once("expected ") else { return text };
     let (first, rest) = expected.split_once(' ').unwrap_or((expected, ""));
     let plain = match first {
         "f64" => "a number",
@@ -84,7 +84,7 @@ pub(crate) fn reworded(said: &str) -> String {
             let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
             return format!("{found}expected an object {rest}").trim_end().to_owned();
         }
-        _ => return said,
+        _ => return text,
     };
     format!("{found}expected {plain} {rest}").trim_end().to_owned()
 }
@@ -104,14 +104,14 @@ pub(crate) fn check_media_type(headers: &HeaderMap, kinds: &[&str]) -> Result<St
     {
         return Err(unsupported("the body is compressed, which is not supported".into()));
     }
-    let said = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let essence = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let text = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if kinds.contains(&essence.as_str()) {
         return Ok(essence);
     }
-    Err(unsupported(match said {
+    Err(unsupported(match text {
         "" => format!("there is no Content-Type; {} is expected", kinds.join(" or ")),
-        said => format!("the Content-Type is {said:?}; {} is expected", kinds.join(" or ")),
+        text => format!("the Content-Type is {text:?}; {} is expected", kinds.join(" or ")),
     }))
 }
 
@@ -146,8 +146,8 @@ pub(crate) async fn read_body(request: Request, app: &App) -> Result<Bytes, Prob
     } else {
         (limits.body.min(FROM_STRANGERS.0), limits.client_timeout.min(FROM_STRANGERS.1))
     };
-    let said = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse().ok());
-    if said.is_some_and(|said: u64| said > most as u64) {
+    let text = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse().ok());
+    if text.is_some_and(|text: u64| text > most as u64) {
         return Err(too_large(most as u64));
     }
     let body = Limited::new(request.into_body(), most).collect();
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn refusals_speak_of_json() {
-        for (said, plain) in [
+        for (text, plain) in [
             (
                 "invalid type: string \"x\", expected f64 at line 1 column 9",
                 "invalid type: string \"x\", expected a number at line 1 column 9",
@@ -180,7 +180,7 @@ mod tests {
             ),
             ("missing field `id` at line 1 column 2", "missing field `id` at line 1 column 2"),
         ] {
-            assert_eq!(reworded(said), plain);
+            assert_eq!(reworded(text), plain);
         }
     }
 }

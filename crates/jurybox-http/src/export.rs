@@ -202,7 +202,7 @@ mod tests {
     /// The median reward decides: its label is shown, not that of the last verdict.
     #[test]
     fn the_label_is_that_of_what_was_decided() {
-        let said = |label: &str, reward: f64, decides: bool| ExportedVerdict {
+        let verdict = |label: &str, reward: f64, decides: bool| ExportedVerdict {
             id: label.into(),
             reviewer: label.into(),
             source: Source::Reviewer,
@@ -217,7 +217,11 @@ mod tests {
         };
         let decided = |reward: Option<f64>| {
             let row = page(0, 1, 0, 1).items.remove(0);
-            label(&Exported { reward, verdicts: vec![said("no", 0.0, false), said("yes", 1.0, true)], ..row })
+            label(&Exported {
+                reward,
+                verdicts: vec![verdict("no", 0.0, false), verdict("yes", 1.0, true)],
+                ..row
+            })
         };
         assert_eq!(decided(Some(0.0)).as_deref(), Some("no"));
         assert_eq!(decided(Some(1.0)).as_deref(), Some("yes"));

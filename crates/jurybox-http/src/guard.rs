@@ -386,9 +386,9 @@ pub(crate) async fn verify_secret(app: &App, secret: &str) -> Option<[u8; 32]> {
 }
 
 fn authenticate(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
-    if let Some(said) = headers.get(header::AUTHORIZATION) {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
         let (scheme, secret) =
-            said.to_str().ok().and_then(|said| said.split_once(' ')).ok_or_else(unauthorized)?;
+            value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or_else(unauthorized)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(unauthorized());
         }

@@ -31,14 +31,15 @@ impl LogWriter {
         let dropped = Arc::new(AtomicU64::new(0));
         let counted = dropped.clone();
         std::thread::spawn(move || {
-            let mut told = 0;
+            let mut reported = 0;
             for line in inbox {
                 // A closed standard error is no reason to stop.
                 let _ = writeln!(out, "{line}");
                 let missing = counted.load(Ordering::Relaxed);
-                if missing > told {
-                    let _ = writeln!(out, "{{\"level\":\"warn\",\"log_lines_dropped\":{}}}", missing - told);
-                    told = missing;
+                if missing > reported {
+                    let _ =
+                        writeln!(out, "{{\"level\":\"warn\",\"log_lines_dropped\":{}}}", missing - reported);
+                    reported = missing;
                 }
             }
             let _ = end.send(());

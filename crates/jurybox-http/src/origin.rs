@@ -19,14 +19,14 @@ pub(crate) fn same_origin(
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }
-    let said = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let value_of = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if !headers.contains_key(header::ORIGIN) && !by_browser {
         return Ok(());
     }
-    let origin = said(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
-    let host = said(header::HOST);
+    let origin = value_of(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
+    let host = value_of(header::HOST);
     let proxy = app.0.settings.proxy.as_ref().filter(|proxy| proxy.is_at(peer));
-    let forwarded = proxy.and_then(|_| said(HeaderName::from_static("x-forwarded-host")));
+    let forwarded = proxy.and_then(|_| value_of(HeaderName::from_static("x-forwarded-host")));
     if origin.is_some() && (origin == host || origin == forwarded) {
         return Ok(());
     }

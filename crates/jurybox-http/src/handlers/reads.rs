@@ -108,11 +108,11 @@ pub(crate) async fn item(
     QueryParams(ItemQuery { explain }): QueryParams<ItemQuery>,
 ) -> Result<JsonBody<ItemDetail>, Problem> {
     let wanted = item.clone();
-    let told = read_queue(&app, &name, move |queue| {
+    let answer = read_queue(&app, &name, move |queue| {
         let names = names(queue)?;
-        Ok(queue.explained(&wanted)?.map(|told| ItemDetail::new(told, &names, explain)))
+        Ok(queue.explained(&wanted)?.map(|answer| ItemDetail::new(answer, &names, explain)))
     });
-    told.await?.map(JsonBody).ok_or_else(|| no_item(&item))
+    answer.await?.map(JsonBody).ok_or_else(|| no_item(&item))
 }
 
 /// Ranks items by the queue's model without storing them.
@@ -161,14 +161,14 @@ pub(crate) async fn evaluators(
     State(app): State<App>,
     QueuePath(name): QueuePath,
 ) -> Result<JsonBody<EvaluatorList>, Problem> {
-    let told = read_queue(&app, &name, |queue| {
+    let answer = read_queue(&app, &name, |queue| {
         let model = queue.model()?;
         let evaluators = queue.evaluated(&model)?.into_iter().map(Into::into).collect();
         let diagnostics = model.doubts();
         let drift = model.redefined().map(Into::into).collect();
         Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, diagnostics, drift, evaluators })
     });
-    told.await.map(JsonBody)
+    answer.await.map(JsonBody)
 }
 
 /// Previews which items would enter and leave the best K after a change of settings.
@@ -184,7 +184,7 @@ pub(crate) async fn preview(
     let SettingsBody(change) =
         serde_json::from_value(change.into()).map_err(|error| body::json_problem(&error))?;
     let _alone = app.0.previews.acquire().await;
-    let told = read_queue(&app, &name, move |queue| {
+    let answer = read_queue(&app, &name, move |queue| {
         let k = k.map_or_else(|| queue.standing().map(|standing| standing.config.k), Ok)?;
         let (now, then) = queue.preview(change, k as usize)?;
         let missing = |from: &[String], of: &[String]| {
@@ -192,7 +192,7 @@ pub(crate) async fn preview(
         };
         Ok(PreviewAnswer { k, enter: missing(&now, &then), leave: missing(&then, &now), best: then })
     });
-    told.await.map(JsonBody)
+    answer.await.map(JsonBody)
 }
 
 pub(crate) async fn report(

@@ -58,13 +58,13 @@ pub(crate) async fn put(
         let made = if brought.is_none() && !is_there { Some(Secret::new()?) } else { None };
         let new =
             service.put_webhook(&queue, &name, &url, brought.or(made.clone()), after.map(|after| after.0))?;
-        let told = of_that_name(service.webhooks(Some(&queue))?);
-        Ok((new, made, told))
+        let stored = of_that_name(service.webhooks(Some(&queue))?);
+        Ok((new, made, stored))
     };
-    let (new, made, told) = app.change(made).await?;
+    let (new, made, stored) = app.change(made).await?;
     // Another request may have deleted it meanwhile.
-    let Some(told) = told else { return Err(no_hook()) };
-    let mut now = WebhookState::from(told);
+    let Some(stored) = stored else { return Err(no_hook()) };
+    let mut now = WebhookState::from(stored);
     now.secret = made.as_ref().map(sign::to_text);
     let status = if new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, JsonBody(now)).into_response())

@@ -122,10 +122,10 @@ mod tests {
             serde_json::from_str(r#"{"evaluators": [{"name": "a&b"}, {"name": "c"}], "muted": ["c"]}"#)
                 .unwrap();
         let ways = within("posts", &config);
-        let told: Vec<(&str, &str)> =
+        let links: Vec<(&str, &str)> =
             ways.iter().rev().take(4).rev().map(|way| (way.to.as_str(), way.name.as_str())).collect();
         assert_eq!(
-            told,
+            links,
             [
                 ("/q/posts#evaluator-0", "a&b"),
                 ("/q/posts/mute?evaluator=a%26b", "Mute a&b"),

@@ -211,7 +211,7 @@ mod tests {
         for (items, alike, width, common) in
             [(40, 2_usize, 4_usize, 0.8), (40, 0, 6, 0.0), (150, 3, 6, 0.5), (400, 2, 4, 0.9)]
         {
-            let (mut held, mut told) = (0, 0);
+            let (mut held, mut known) = (0, 0);
             for world in 0..200 {
                 let found = ErrorCorrelations::of(&lessons(1000 + world, items, alike, width, common), width)
                     .unwrap();
@@ -221,23 +221,23 @@ mod tests {
                 let pairs = (together * together.saturating_sub(1)) as f64;
                 let many = many as f64;
                 let truth = many * many / (many + pairs * common * common);
-                told += 1;
+                known += 1;
                 held += usize::from((effective.low..=effective.high).contains(&truth));
             }
-            assert!(told >= 100, "{told} with {items} items of {width} evaluators");
-            assert!(10 * held >= 9 * told, "{held} of {told} with {items} items of {width} evaluators");
+            assert!(known >= 100, "{known} with {items} items of {width} evaluators");
+            assert!(10 * held >= 9 * known, "{held} of {known} with {items} items of {width} evaluators");
         }
     }
 
     /// Twenty columns of noise are independent, but none agrees with rewards.
     #[test]
     fn noise_does_not_agree_with_rewards() {
-        let told = (0..200).filter(|world| {
+        let known = (0..200).filter(|world| {
             let mut all = lessons(5000 + world, 300, 0, 20, 0.0);
             all.iter_mut().for_each(|(row, reward)| row.iter_mut().for_each(|score| *score -= *reward));
             (0..20).filter(|&j| tells(&all, j, 20)).count() > 1
         });
-        let told = told.count();
-        assert!(told <= 4, "{told} of 200");
+        let known = known.count();
+        assert!(known <= 4, "{known} of 200");
     }
 }

@@ -25,27 +25,27 @@ pub(super) async fn page(
     let asked = item.clone();
     // Reads claims and verdicts, as reports do.
     let _turn = app.0.reports.acquire().await;
-    let told = read_queue(&app, &queue, move |found| {
-        let Some(told) = found.explained(&asked)? else { return Ok(None) };
-        let happened = found.happened_to(told.item.n, ENTRIES)?;
-        Ok(Some((found.standing()?.config, told, happened)))
+    let explained = read_queue(&app, &queue, move |found| {
+        let Some(explained) = found.explained(&asked)? else { return Ok(None) };
+        let happened = found.happened_to(explained.item.n, ENTRIES)?;
+        Ok(Some((found.standing()?.config, explained, happened)))
     });
-    let (config, told, happened) = told.await?.ok_or_else(|| no_item(&item))?;
+    let (config, explained, happened) = explained.await?.ok_or_else(|| no_item(&item))?;
     let names: Vec<String> = config.evaluators.names().map(String::from).collect();
     let panel = |title: &str, inner: Markup| html! { section class="panel" { h2 { (title) } (inner) } };
     let body = html! {
         (navigation(&caller, Some(&queue), "", None))
         main {
             h1 class="id" { (item) }
-            (standing(&config, &told))
+            (standing(&config, &explained))
             div class="columns" {
                 div {
-                    section class="panel" { h2 { "What reviewers see" } div class="shown" { (payload::shown(&item, told.payload.as_ref())) } }
+                    section class="panel" { h2 { "What reviewers see" } div class="shown" { (payload::shown(&item, explained.payload.as_ref())) } }
                     (panel("History", history(&queue, &config, &happened)))
                 }
                 div {
-                    (panel("Why it is ranked here", reasons(&told, &names)))
-                    (panel("Verdicts", verdicts(&config, &told.verdicts)))
+                    (panel("Why it is ranked here", reasons(&explained, &names)))
+                    (panel("Verdicts", verdicts(&config, &explained.verdicts)))
                 }
             }
         }
@@ -54,31 +54,31 @@ pub(super) async fn page(
 }
 
 /// The state of the item, in one line.
-fn standing(config: &Config, told: &Explained) -> Markup {
-    let (item, now) = (&told.item, now());
-    let words = Wording::of(config, told.verdicts.iter().map(|verdict| verdict.reward));
+fn standing(config: &Config, explained: &Explained) -> Markup {
+    let (item, now) = (&explained.item, now());
+    let words = Wording::of(config, explained.verdicts.iter().map(|verdict| verdict.reward));
     html! {
         ul class="figures" {
             li {
                 @match item.stands {
                     Stands::Pending => b { "waiting" },
-                    Stands::Leased => { b { "with a reviewer" } @for (who, until) in &told.leases { ": " (who) " until " (moment(*until, now)) } },
+                    Stands::Leased => { b { "with a reviewer" } @for (who, until) in &explained.leases { ": " (who) " until " (moment(*until, now)) } },
                     Stands::Closed => b { "closed" },
                 }
             }
             li { "arrived " b { (moment(item.arrived, now)) } }
             @if let Some(due) = item.due { li { "due " b { (moment(due, now)) } } }
             @if let Some(value) = item.value { li { "value " b { (number(value)) } } }
-            @if let Some(predicted) = told.predicted { li { "predicted: " b { (words.prediction(predicted)) } } }
-            @if let Some(audit) = told.audit { li { "random check (" b { (percent(audit)) } " of items are)" } }
+            @if let Some(predicted) = explained.predicted { li { "predicted: " b { (words.prediction(predicted)) } } }
+            @if let Some(audit) = explained.audit { li { "random check (" b { (percent(audit)) } " of items are)" } }
             @for (name, value) in &item.tags { li { (name) " " b { (value) } } }
         }
     }
 }
 
 /// Each evaluator's score and its contribution to the item's value.
-fn reasons(told: &Explained, names: &[String]) -> Markup {
-    let each = told.contributions.as_ref().map(|sum| &sum.each[..]).unwrap_or_default();
+fn reasons(explained: &Explained, names: &[String]) -> Markup {
+    let each = explained.contributions.as_ref().map(|sum| &sum.each[..]).unwrap_or_default();
     let largest = each.iter().filter(|share| share.is_finite()).map(|share| share.abs()).fold(0.0, f64::max);
     let contributions = aligned((0..names.len()).map(|j| each.get(j).copied()));
     html! {
@@ -90,7 +90,7 @@ fn reasons(told: &Explained, names: &[String]) -> Markup {
                         @let share = each.get(j).copied().filter(|share| share.is_finite());
                         tr {
                             td class="name" { (contribution_bar::swatch(j)) (name) }
-                            td { @match told.item.scores.get(j).copied().flatten() { Some(score) => (number(score)), None => span class="muted" { "missing" } } }
+                            td { @match explained.item.scores.get(j).copied().flatten() { Some(score) => (number(score)), None => span class="muted" { "missing" } } }
                             td class="bar" { @if let Some(share) = share { (contribution_bar::bar(&[(j, share)], names, largest, 100.0)) } }
                             td { (contributions[j]) }
                         }
@@ -98,7 +98,7 @@ fn reasons(told: &Explained, names: &[String]) -> Markup {
                 }
             }
         }
-        p class="small" { "As ranked now (model " (count(told.model)) "). When the item was claimed, its value may have been different." }
+        p class="small" { "As ranked now (model " (count(explained.model)) "). When the item was claimed, its value may have been different." }
     }
 }
 

@@ -124,21 +124,21 @@ fn first_verdicts<'a>(
     blind: impl Iterator<Item = &'a Worked>,
     quorum: usize,
 ) -> HashMap<u64, Vec<(i64, &'a str, f64)>> {
-    let mut said: HashMap<u64, Vec<(i64, &str, f64)>> = HashMap::new();
+    let mut by_item: HashMap<u64, Vec<(i64, &str, f64)>> = HashMap::new();
     for work in blind {
-        said.entry(work.n).or_default().push((work.at, &work.reviewer, work.reward));
+        by_item.entry(work.n).or_default().push((work.at, &work.reviewer, work.reward));
     }
-    for first in said.values_mut() {
+    for first in by_item.values_mut() {
         first.sort_by_key(|(at, ..)| *at);
         first.truncate(quorum);
     }
-    said
+    by_item
 }
 
 /// The figures of all reviewers, by name.
 fn reviewer_stats(snapshot: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
     let people = || snapshot.verdicts.iter().filter(|work| work.source == Source::Reviewer);
-    let said = first_verdicts(people().filter(|work| !work.seen), snapshot.config.quorum as usize);
+    let by_item = first_verdicts(people().filter(|work| !work.seen), snapshot.config.quorum as usize);
     let mut all: BTreeMap<&str, ReviewerStats> = BTreeMap::new();
     for work in people() {
         let of = all.entry(&work.reviewer).or_default();
@@ -152,7 +152,7 @@ fn reviewer_stats(snapshot: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
         if work.seen {
             continue;
         }
-        let first = &said[&work.n];
+        let first = &by_item[&work.n];
         let there: Vec<f64> =
             first.iter().filter(|(_, who, _)| *who != work.reviewer).map(|(_, _, reward)| *reward).collect();
         if !there.is_empty() && there.len() < first.len() {
@@ -241,10 +241,10 @@ fn standing(all: &[Standing], name: &str, apart: bool) -> Markup {
 
 /// An estimate with its interval, with a plus sign if it is written as more than 0.
 fn signed(interval: Interval) -> String {
-    let told = between(interval);
-    let mean = told.split(' ').next().unwrap_or_default();
+    let noticed = between(interval);
+    let mean = noticed.split(' ').next().unwrap_or_default();
     let above = interval.mean > 0.0 && mean.contains(|digit: char| ('1'..='9').contains(&digit));
-    if above { format!("+{told}") } else { told }
+    if above { format!("+{noticed}") } else { noticed }
 }
 
 fn table(snapshot: &QueueSnapshot) -> Markup {
@@ -358,7 +358,7 @@ mod tests {
         assert!((ann.here - 0.8).abs() < 1e-9 && (ann.there - 0.2).abs() < 1e-9, "{ann:?}");
         assert!(found.contains_key("bob") && found.contains_key("cyd"), "{found:?}");
         let chance = |n: u64| jurybox::toolbox::hash_number(3, n);
-        let told = (0..200).filter(|world| {
+        let noticed = (0..200).filter(|world| {
             let of = |n: u64| {
                 tagged(
                     n,
@@ -369,8 +369,8 @@ mod tests {
             let all: Vec<Worked> = (0..300).map(of).collect();
             !tag_differences(all.iter()).is_empty()
         });
-        let told = told.count();
-        assert!(told <= 20, "{told} of 200");
+        let noticed = noticed.count();
+        assert!(noticed <= 20, "{noticed} of 200");
         assert!(tag_differences(all[..1].iter()).is_empty() && tag_differences([].iter()).is_empty());
     }
 
@@ -379,9 +379,9 @@ mod tests {
     fn a_tie_breaker_is_not_compared() {
         let all =
             [work(1, 5, "cyd", 1.0), work(1, 3, "bob", 0.0), work(1, 2, "ann", 1.0), work(2, 4, "ann", 1.0)];
-        let said = first_verdicts(all.iter(), 2);
-        assert_eq!(said[&1], [(2, "ann", 1.0), (3, "bob", 0.0)]);
-        assert_eq!(said[&2], [(4, "ann", 1.0)]);
+        let by_item = first_verdicts(all.iter(), 2);
+        assert_eq!(by_item[&1], [(2, "ann", 1.0), (3, "bob", 0.0)]);
+        assert_eq!(by_item[&2], [(4, "ann", 1.0)]);
     }
 
     #[test]

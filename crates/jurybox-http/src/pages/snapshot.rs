@@ -79,8 +79,8 @@ pub(super) async fn snapshot(app: &App, queue: &str) -> Result<(Arc<QueueSnapsho
     let (began, trust) = (Instant::now(), app.0.watch.trust(queue));
     let snapshot = Arc::new(read_queue(app, queue, |found| QueueSnapshot::read(found, trust)).await?);
     app.0.watch.note(queue, &snapshot, began.elapsed());
-    let so = snapshot.now;
-    Ok((snapshot, so))
+    let as_of = snapshot.now;
+    Ok((snapshot, as_of))
 }
 
 impl QueueSnapshot {

@@ -3,11 +3,11 @@
 use jurybox_server::{Explained, Stands};
 
 /// Why the item is no longer reserved for this reviewer; none if it still is.
-pub(super) fn why_lost(told: Option<&Explained>, reviewer: &str) -> Option<&'static str> {
-    let Some(told) = told else { return Some("it has been erased") };
-    let holds = told.leases.iter().any(|(who, _)| who == reviewer);
-    let judged = |own: bool| told.verdicts.iter().any(|verdict| (verdict.reviewer == reviewer) == own);
-    match told.item.stands {
+pub(super) fn why_lost(explained: Option<&Explained>, reviewer: &str) -> Option<&'static str> {
+    let Some(explained) = explained else { return Some("it has been erased") };
+    let holds = explained.leases.iter().any(|(who, _)| who == reviewer);
+    let judged = |own: bool| explained.verdicts.iter().any(|verdict| (verdict.reviewer == reviewer) == own);
+    match explained.item.stands {
         _ if judged(true) => Some("you have judged it already, in another tab or browser"),
         Stands::Closed if judged(false) => Some("somebody else has decided it"),
         Stands::Closed => Some("it was closed and needs no verdict"),
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
     use jurybox_server::{Judged, Listed};
 
-    fn told(stands: Stands, holder: Option<&str>, judge: Option<&str>) -> Explained {
+    fn explained(stands: Stands, holder: Option<&str>, judge: Option<&str>) -> Explained {
         let verdict = |reviewer: &str| Judged {
             id: "desk-0123".into(),
             reviewer: reviewer.into(),
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_reason_reveals_nothing_of_other_reviewers() {
-        let why = |stands, holder, judge| why_lost(Some(&told(stands, holder, judge)), "ann");
+        let why = |stands, holder, judge| why_lost(Some(&explained(stands, holder, judge)), "ann");
         assert_eq!(why(Stands::Leased, Some("ann"), None), None);
         let gone = [
             (why(Stands::Leased, Some("bob"), None), "somebody else has it"),
@@ -66,10 +66,13 @@ mod tests {
             (why(Stands::Closed, None, None), "closed"),
             (why_lost(None, "ann"), "erased"),
         ];
-        for (said, words) in gone {
-            let said = said.unwrap();
+        for (reason, words) in gone {
+            let reason = reason.unwrap();
             let secrets = ["harmful", "desk-", "bob"];
-            assert!(said.contains(words) && !secrets.iter().any(|secret| said.contains(secret)), "{said}");
+            assert!(
+                reason.contains(words) && !secrets.iter().any(|secret| reason.contains(secret)),
+                "{reason}"
+            );
         }
     }
 }

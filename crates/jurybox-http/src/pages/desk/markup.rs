@@ -88,7 +88,7 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
             div class="work" {
                 div #said class="said" aria-live="polite" data-said=(undoable(&desk.config, &desk.own)) { (after(desk, who)) }
                 p class="lease" { span { "reserved for you for " b #left { "–" } } span class="line" { i #lease {} } }
-                div #jury class="thought" aria-live="polite" { @if let Some(told) = &desk.jury { (jury(&desk.config, told)) } }
+                div #jury class="thought" aria-live="polite" { @if let Some(judged) = &desk.jury { (jury(&desk.config, judged)) } }
                 form #verdict class="judge" method="post" action=(action("verdict")) {
                     (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))
                     details #note class="note" {
@@ -172,18 +172,18 @@ fn empty(desk: &DeskPage, who: &str) -> Markup {
 /// The last verdict with its undo button, while it can be undone.
 fn after(desk: &DeskPage, who: &str) -> Markup {
     let Some(own) = desk.own.first().filter(|own| own.undo_until > now()) else { return html! {} };
-    html! { b { (said(&desk.config, own)) } " " (undo_form(&desk.queue, who, own)) }
+    html! { b { (own_verdict(&desk.config, own)) } " " (undo_form(&desk.queue, who, own)) }
 }
 
 /// The verdicts that can be undone, oldest first, as JSON for the script.
 fn undoable(config: &Config, own: &[Own]) -> String {
-    let of = |own: &Own| serde_json::json!({ "id": own.id, "words": said(config, own), "note": own.note, "until": Time(own.undo_until) });
+    let of = |own: &Own| serde_json::json!({ "id": own.id, "words": own_verdict(config, own), "note": own.note, "until": Time(own.undo_until) });
     let all: Vec<serde_json::Value> = own.iter().rev().filter(|own| own.undo_until > now()).map(of).collect();
     serde_json::Value::from(all).to_string()
 }
 
 /// A reviewer's own verdict in words.
-fn said(config: &Config, own: &Own) -> String {
+fn own_verdict(config: &Config, own: &Own) -> String {
     verdict_text(config, own.label.as_deref(), own.reward)
 }
 
@@ -211,7 +211,7 @@ pub(super) fn last(config: &Config, own: &[Own], who: &str, queue: &str, reads: 
                         tr {
                             td { (moment(own.at, now)) }
                             td class="id" { @if reads { (activity::item(queue, &own.item)) } @else { (own.item) } }
-                            td { (said(config, own)) }
+                            td { (own_verdict(config, own)) }
                             td { @if let Some(note) = &own.note { (note) } }
                             td { @if own.undo_until > now { (undo_form(queue, who, own)) } }
                         }

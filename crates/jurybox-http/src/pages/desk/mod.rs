@@ -135,10 +135,10 @@ pub(super) async fn who(
     caller: Caller,
     QueuePath(queue): QueuePath,
     headers: HeaderMap,
-    FormOrJson { body: said, .. }: FormOrJson<ReviewerForm>,
+    FormOrJson { body: form, .. }: FormOrJson<ReviewerForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
-    let cookie = set_cookie(&app, &headers, (WHO, &encoded(&said.reviewer)), A_YEAR);
+    caller.is(&form.reviewer)?;
+    let cookie = set_cookie(&app, &headers, (WHO, &encoded(&form.reviewer)), A_YEAR);
     Ok(([(header::SET_COOKIE, cookie)], redirect(&format!("/q/{queue}/desk"))).into_response())
 }
 
@@ -236,22 +236,22 @@ pub(super) async fn verdict(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { body: said, by_form }: FormOrJson<VerdictForm>,
+    FormOrJson { body: form, by_form }: FormOrJson<VerdictForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
+    caller.is(&form.reviewer)?;
     let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
-    let label = labels(&config).into_iter().find(|label| label.name == *said.label);
+    let label = labels(&config).into_iter().find(|label| label.name == *form.label);
     let reward = label.and_then(|label| label.reward);
-    let note = Some(said.note.trim()).filter(|note| !note.is_empty()).map(String::from);
-    let (item, who) = (String::from(said.item), String::from(said.reviewer));
+    let note = Some(form.note.trim()).filter(|note| !note.is_empty()).map(String::from);
+    let (item, who) = (String::from(form.item), String::from(form.reviewer));
     let verdict = NewVerdict {
-        id: said.id.into(),
+        id: form.id.into(),
         item: item.clone(),
         reviewer: who.clone(),
-        token: said.token.map(|token| token.0),
+        token: form.token.map(|token| token.0),
         reward: reward.unwrap_or_default(),
         by_label: reward.is_none(),
-        label: Some(said.label.into()),
+        label: Some(form.label.into()),
         note,
         observed_at: None,
         ..NewVerdict::default()
@@ -263,13 +263,15 @@ pub(super) async fn verdict(
         return Ok(redirect(&format!("/q/{queue}/desk")));
     }
     // The verdict is recorded by now: a failure to read the prediction does not matter.
-    let told = read_queue(&app, &queue, move |found| found.explained(&item)).await;
-    let gone = |_: &String| told.as_ref().ok().and_then(|told| lost_item::why_lost(told.as_ref(), &who));
+    let explained = read_queue(&app, &queue, move |found| found.explained(&item)).await;
+    let gone = |_: &String| {
+        explained.as_ref().ok().and_then(|explained| lost_item::why_lost(explained.as_ref(), &who))
+    };
     let why = rejected.map(|why| gone(&why).map_or(why, String::from));
     if let Some(why) = why.clone().filter(|_| by_form) {
         return Err(Problem::from(Error::Conflict(why)));
     }
-    let judged = told.ok().flatten().filter(|_| why.is_none());
+    let judged = explained.ok().flatten().filter(|_| why.is_none());
     let jury = judged.map(|item| markup::jury(&config, &item).into_string());
     Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds })
         .into_response())
@@ -293,14 +295,14 @@ pub(super) async fn skip(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { body: said, by_form }: FormOrJson<SkipForm>,
+    FormOrJson { body: form, by_form }: FormOrJson<SkipForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
-    let given = [said.other.trim(), said.reason.trim()].into_iter().find(|given| !given.is_empty());
+    caller.is(&form.reviewer)?;
+    let given = [form.other.trim(), form.reason.trim()].into_iter().find(|given| !given.is_empty());
     let given =
         given.ok_or_else(|| Problem::unusable("choose a reason for skipping the item, or write one"))?;
     let reason = Name::try_from(given.to_string()).map_err(Problem::unusable)?.into();
-    let request = Request::Skip { reviewer: said.reviewer.into(), item: said.item.into(), reason };
+    let request = Request::Skip { reviewer: form.reviewer.into(), item: form.item.into(), reason };
     let skipped = ask(&app, &queue, &caller, &key, request).await;
     if by_form {
         skipped?;
@@ -327,11 +329,11 @@ pub(super) async fn undo(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { body: said, by_form }: FormOrJson<UndoForm>,
+    FormOrJson { body: form, by_form }: FormOrJson<UndoForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
-    let who = String::from(said.reviewer);
-    let request = Request::Undo { reviewer: who.clone(), verdict: said.verdict.into() };
+    caller.is(&form.reviewer)?;
+    let who = String::from(form.reviewer);
+    let request = Request::Undo { reviewer: who.clone(), verdict: form.verdict.into() };
     let Answer::Undone { item, .. } = ask(&app, &queue, &caller, &key, request).await? else {
         return Err(unexpected());
     };
@@ -383,9 +385,9 @@ pub(super) async fn keep(
     let kept = read_queue(&app, &queue, move |found| {
         let (held, _) = found.held(&who)?;
         let lost = showing.filter(|item| !held.iter().any(|claim| claim.item == **item));
-        let told = lost.map(|item| found.explained(&item)).transpose()?;
+        let explained = lost.map(|item| found.explained(&item)).transpose()?;
         Ok(KeepAnswer {
-            gone: told.and_then(|told| lost_item::why_lost(told.as_ref(), &who)),
+            gone: explained.and_then(|explained| lost_item::why_lost(explained.as_ref(), &who)),
             held: held.into_iter().map(|claim| (claim.item, Time(claim.until))).collect(),
             today: since.map(|since| found.own_since(&who, since.0)).transpose()?,
             waiting: found.standing()?.counts.pending,

@@ -203,7 +203,7 @@ fn attributes(text: &str) -> (Vec<String>, &str) {
         rest = rest[end..].trim_start_matches(|c: char| c.is_ascii_whitespace());
         let Some(value) = rest.strip_prefix('=') else { continue };
         let value = value.trim_start_matches(|c: char| c.is_ascii_whitespace());
-        let (said, after) = match value.chars().next() {
+        let (quoted, after) = match value.chars().next() {
             Some(quote @ ('"' | '\'')) => match value[1..].find(quote) {
                 Some(at) => (&value[1..=at], &value[at + 2..]),
                 // Browsers show nothing of a tag without an end.
@@ -212,13 +212,13 @@ fn attributes(text: &str) -> (Vec<String>, &str) {
             _ => value
                 .split_at(value.find(|c: char| c.is_ascii_whitespace() || c == '>').unwrap_or(value.len())),
         };
-        if SEEN.contains(&name.as_str()) && !said.trim().is_empty() {
+        if SEEN.contains(&name.as_str()) && !quoted.trim().is_empty() {
             // A picture embedded in a URL would be endless.
-            let (begins, goes_on) = said
+            let (begins, goes_on) = quoted
                 .trim()
                 .char_indices()
                 .nth(LONGEST)
-                .map_or((said.trim(), ""), |(at, _)| (&said.trim()[..at], "…"));
+                .map_or((quoted.trim(), ""), |(at, _)| (&quoted.trim()[..at], "…"));
             words.push(format!("{begins}{goes_on}"));
         }
         rest = after;

@@ -103,16 +103,16 @@ fn markup_at(text: &str) -> Option<(Markup, &str)> {
     for (mark, strong) in [("**", true), ("*", false)] {
         let Some(inner) = text.strip_prefix(mark) else { continue };
         let end = inner.find(mark).filter(|end| *end > 0 && !inner.starts_with(' '))?;
-        let (said, after) = (&inner[..end], &inner[end + mark.len()..]);
+        let (content, after) = (&inner[..end], &inner[end + mark.len()..]);
         // Nested emphasis stays as text.
-        return Some((html! { @if strong { strong { (said) } } @else { em { (said) } } }, after));
+        return Some((html! { @if strong { strong { (content) } } @else { em { (content) } } }, after));
     }
-    let (said, rest) = text.strip_prefix('[')?.split_once("](")?;
+    let (content, rest) = text.strip_prefix('[')?.split_once("](")?;
     let (target, after) = rest.split_once(')')?;
     let web = target.starts_with("https://") || target.starts_with("http://");
-    let clean = web && target.bytes().all(|byte| byte.is_ascii_graphic()) && !said.contains(['[', '\n']);
+    let clean = web && target.bytes().all(|byte| byte.is_ascii_graphic()) && !content.contains(['[', '\n']);
     clean.then(|| {
-        (html! { a href=(target) rel="noopener noreferrer nofollow" target="_blank" { (said) } }, after)
+        (html! { a href=(target) rel="noopener noreferrer nofollow" target="_blank" { (content) } }, after)
     })
 }
 

@@ -57,8 +57,8 @@ pub(in crate::pages) async fn preview(
     QueryParams(MuteQuery { evaluator }): QueryParams<MuteQuery>,
 ) -> Result<Page, Problem> {
     let _alone = app.0.previews.acquire().await;
-    let whom = String::from(evaluator);
-    let asked = whom.clone();
+    let evaluator = String::from(evaluator);
+    let asked = evaluator.clone();
     let (mutes, now, then) = read_queue(&app, &queue, move |found| {
         let config = found.standing()?.config;
         let mutes = !is_muted(&config, &asked);
@@ -74,7 +74,7 @@ pub(in crate::pages) async fn preview(
     let body = html! {
         (navigation(&caller, Some(&queue), "", None))
         main class="door" {
-            h1 { (word) " " (whom) "?" }
+            h1 { (word) " " (evaluator) "?" }
             p class="big" { b { (count(leave.len() as u64)) } " of the top " (now.len()) " items would change." }
             @if !leave.is_empty() {
                 table class="words" {
@@ -89,7 +89,7 @@ pub(in crate::pages) async fn preview(
             p class="small" { "From the next claim on, items are ranked without a muted evaluator's scores. The jury keeps learning about it." }
             @if caller.may(Role::Admin) {
                 form method="post" action={ "/q/" (queue) "/mute/now" } {
-                    input type="hidden" name="evaluator" value=(whom);
+                    input type="hidden" name="evaluator" value=(evaluator);
                     input type="hidden" name="mute" value=(mutes);
                     button class="main" { (word) " it" }
                 }

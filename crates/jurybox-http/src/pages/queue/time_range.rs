@@ -191,11 +191,11 @@ mod tests {
 
     #[test]
     fn a_short_range_is_shown_to_the_second() {
-        let told =
+        let links =
             |from: i64| window(None, Some(from), Some(NOW - 30 * SECOND)).unwrap().links("posts", NOW).0;
-        let short = told(NOW - 90 * SECOND);
+        let short = links(NOW - 90 * SECOND);
         assert!(short.contains("1970-05-20 23:58:30") && short.contains("1970-05-20 23:59:30"), "{short}");
-        assert!(short.contains("data-exact") && !told(NOW - DAY).contains("data-exact"));
+        assert!(short.contains("data-exact") && !links(NOW - DAY).contains("data-exact"));
     }
 
     #[test]

@@ -108,12 +108,12 @@ impl From<Evaluated> for EvaluatorDetail {
     fn from(evaluator: Evaluated) -> Self {
         let drift = |(at, alarm): (usize, &Alarm)| {
             let raised = evaluator.raised.get(at).copied().flatten();
-            let told = DriftAlarm::from(alarm);
+            let current = DriftAlarm::from(alarm);
             DriftAlarm {
-                since: evaluator.since(at).map_or(told.since, Time),
+                since: evaluator.since(at).map_or(current.since, Time),
                 raised: raised.map(|raised| Time(raised.at)),
                 entry: raised.map(|raised| raised.entry),
-                ..told
+                ..current
             }
         };
         let drift = evaluator.alarms.iter().enumerate().map(drift).collect();

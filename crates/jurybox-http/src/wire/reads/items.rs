@@ -116,12 +116,13 @@ pub(crate) struct ItemDetail {
 }
 
 impl ItemDetail {
-    pub(crate) fn new(told: Explained, names: &[String], explain: bool) -> Self {
-        let Explained { item, payload, verdicts, leases, audit, model, contributions, predicted, .. } = told;
+    pub(crate) fn new(explained: Explained, names: &[String], explain: bool) -> Self {
+        let Explained { item, payload, verdicts, leases, audit, model, contributions, predicted, .. } =
+            explained;
         let explanation = explain.then(|| Explanation {
-            base: contributions.as_ref().and_then(|told| finite(told.base)),
+            base: contributions.as_ref().and_then(|explained| finite(explained.base)),
             contributions: contributions
-                .map(|told| names.iter().cloned().zip(told.each.into_iter().map(finite)).collect()),
+                .map(|explained| names.iter().cloned().zip(explained.each.into_iter().map(finite)).collect()),
             predicted: predicted.map(Into::into),
         });
         let verdict = |judged: jurybox_server::Judged| ItemVerdict {
