@@ -191,8 +191,8 @@ impl App {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed))
     }
 
-    /// Checks whether the database answers. Only one check runs at a time. Callers during a check get
-    /// Ok, unless it already takes too long.
+    /// Checks whether the database answers. Only one check runs at a time. Callers during a check
+    /// get Ok, unless it already takes too long.
     pub(crate) async fn reaches_database(&self) -> Result<(), Error> {
         self.check_database().await.map_err(Unreachable::into_error)
     }
@@ -244,7 +244,8 @@ impl App {
         self.while_reached(self.wait(work), Unreachable::outcome_unknown).await
     }
 
-    /// Awaits an answer for as long as the database answers checks. `failed` gives the error otherwise.
+    /// Awaits an answer for as long as the database answers checks. `failed` gives the error
+    /// otherwise.
     async fn while_reached<T>(
         &self,
         answer: impl Future<Output = Result<T, Error>>,
@@ -276,8 +277,8 @@ impl Unreachable {
         }
     }
 
-    /// The error of a change: a silent database may still make it. Repeated with its idempotency key,
-    /// it is made once.
+    /// The error of a change: a silent database may still make it. Repeated with its idempotency
+    /// key, it is made once.
     fn outcome_unknown(self) -> Error {
         match self {
             Unreachable::Silent => Error::Unknown(SILENT.into()),

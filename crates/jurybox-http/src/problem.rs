@@ -11,7 +11,8 @@ use std::borrow::Cow;
 /// An error response.
 ///
 /// ```
-/// let problem = jurybox_http::Problem::from(jurybox_server::Error::NoQueue { name: "posts".into() });
+/// let error = jurybox_server::Error::NoQueue { name: "posts".into() };
+/// let problem = jurybox_http::Problem::from(error);
 /// assert_eq!((problem.status(), problem.code()), (404, "no_queue"));
 /// ```
 #[derive(Debug, Clone)]

@@ -114,8 +114,8 @@ impl LiveUpdates {
         self.with(queue, |remembered| remembered.trust = trust);
     }
 
-    /// The cached snapshot of a queue with these marks (log entry, model), and the time it shows. None
-    /// if a new one is due.
+    /// The cached snapshot of a queue with these marks (log entry, model), and the time it shows.
+    /// None if a new one is due.
     pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<QueueSnapshot>, i64)> {
         self.with(queue, |remembered| {
             let (seen, at, took) = remembered.seen.as_ref()?;

@@ -1,5 +1,5 @@
-//! How pages speak of verdicts: by the queue's own label ("60 of 80 reviewed were harmful") if every
-//! verdict is yes or no, else by the average verdict.
+//! How pages speak of verdicts: by the queue's own label ("60 of 80 reviewed were harmful") if
+//! every verdict is yes or no, else by the average verdict.
 
 use super::format::{amount, between, count, number, percent};
 use jurybox::Interval;
