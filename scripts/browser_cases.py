@@ -1,4 +1,4 @@
-"""Cases of `scripts/browser-test` in which something is lost, taken back or open twice at the desk."""
+"""Cases of `scripts/browser-test` in which an item is lost, undone or open twice at the desk."""
 import datetime
 import time
 
@@ -6,7 +6,7 @@ from browser_desk import Demo, at_desk, current, items, say, sit, until
 
 
 def lost_lease(browser, server):
-    """What ran out and went to somebody else is said so, the note is kept, and the work goes on."""
+    """A lost item is reported, its note is saved, and the next item is shown."""
     server.queue("lost", lease_seconds=3)
     server.items("lost", items(12))
     page = browser.new_page()
@@ -26,7 +26,7 @@ def lost_lease(browser, server):
     assert page.input_value("#note-text") == "" and "half a thought" in page.inner_text("#bar")
     page.click("#bar button:text-is('use it here')")
     assert page.input_value("#note-text") == "half a thought" and page.is_hidden("#bar")
-    # A verdict that comes too late is not taken, and its note is not lost either.
+    # A late verdict is refused, and its note is saved too.
     page.keyboard.press("Escape")
     second = current(page)
     for path in ["**/desk/keep", "**/desk/next"]:
@@ -34,11 +34,11 @@ def lost_lease(browser, server):
     page.wait_for_timeout(3500)
     server.ask("POST", "/v1/queues/lost/claims", {"reviewer": "cyd", "k": 8})
     say(page, "1")
-    until(lambda: "was not taken: your time for it ran out" in page.inner_text("#bar"))
+    until(lambda: "was not accepted: your time for it ran out" in page.inner_text("#bar"))
     assert "half a thought" in page.inner_text("#bar") and current(page) != second
-    page.click("#bar button:text-is('let it go')")
-    until(lambda: "not taken" not in page.inner_text("#bar"))
-    # What ran out and waits still is had again, and nothing is said.
+    page.click("#bar button:text-is('discard')")
+    until(lambda: "not accepted" not in page.inner_text("#bar"))
+    # An expired item that still waits is claimed again, without a notice.
     for path in ["**/desk/keep", "**/desk/next"]:
         page.unroute(path)
     server.queue("again", lease_seconds=3)
@@ -53,13 +53,13 @@ def lost_lease(browser, server):
     until(lambda: len(server.holders("again")) == 2)
     page.wait_for_timeout(500)
     assert current(page) == first and page.is_hidden("#bar"), page.inner_text("#bar")
-    # Its heartbeats would be news to whoever watches all queues.
+    # Heartbeats of an open desk would look like news on the overview.
     page.close()
     return "gone to somebody else, a verdict too late, had again; no note lost"
 
 
 def undone_in_turn(browser, server):
-    """Several verdicts are taken back one after the other, with their notes; and a skip."""
+    """Several verdicts are undone one after the other, with their notes; and a skip."""
     server.queue("turns", undo_seconds=60)
     server.items("turns", items(12))
     page = browser.new_page()
@@ -87,7 +87,7 @@ def undone_in_turn(browser, server):
     say(page, "2")
     until(lambda: current(page) == fourth)
     until(lambda: len(server.verdicts("turns")) == 3)
-    # After a reload as well, and the note comes back from the server.
+    # After a reload too, and the note comes back from the server.
     page.reload()
     at_desk(page)
     for item in [seen[2], seen[1]]:
@@ -104,7 +104,7 @@ def undone_in_turn(browser, server):
     press("u")
     until(lambda: current(page) == seen[1])
     assert skips() == []
-    # Whoever skips one after the other is given others meanwhile; the skips are sent when the page is left.
+    # After several skips other items are claimed; the skips are sent when the page is left.
     for turn in range(3):
         before = until(lambda: current(page))
         press("s")
@@ -117,7 +117,7 @@ def undone_in_turn(browser, server):
 
 
 def two_tabs(browser, server):
-    """Two tabs of one reviewer show two items; two browsers of one reviewer are told plainly."""
+    """Two tabs of one reviewer show two items; a conflict between two browsers is explained."""
     server.queue("tabs")
     server.items("tabs", items(30))
     context = browser.new_context()
@@ -155,7 +155,7 @@ def two_tabs(browser, server):
 
 
 def by_the_clock(browser, server):
-    """Verdicts of today are all counted, by the day of whoever looks; times are by their clock."""
+    """Verdicts of today are counted by the reviewer's local day, and times are local."""
     server.queue("clock", k=600, undo_seconds=0)
     server.items("clock", items(600))
     claims = server.ask("POST", "/v1/queues/clock/claims", {"reviewer": "ann", "k": 600})["claims"]
@@ -181,7 +181,7 @@ def by_the_clock(browser, server):
 
 
 def told_beside(browser, server):
-    """Who only reads is told that the server is away; what is told covers nothing, moves nothing, and stays beside what else is told."""
+    """A lost connection is reported even to a reviewer who only reads; notices cover and move nothing."""
     server.queue("beside", undo_seconds=60)
     made = items(20)
     for item in made:
@@ -201,13 +201,13 @@ def told_beside(browser, server):
         assert read["y"] + read["height"] <= bar["y"] + 1 and bar["y"] + bar["height"] <= button["y"] + 1, (read, bar, button)
         after = {what: place(what) for what in before}
         assert all(after[what]["y"] == before[what]["y"] for what in before), (before, after)
-        # The end of the text can be read all the same.
+        # The end of the text can still be scrolled into view.
         page.evaluate("document.getElementById('read').scrollTop = 1e6")
         end = page.evaluate("document.getElementById('item').getBoundingClientRect().bottom")
         assert end <= bar["y"], (end, bar)
         say(page, "1")
         until(lambda: "1 verdict waits" in page.inner_text("#bar"), 15)
-        # Two things are so at once: both are said.
+        # Two states at once have two lines.
         page.keyboard.press("u")
         until(lambda: "may have arrived" in page.inner_text("#bar"), 15)
         page.wait_for_timeout(6000)
@@ -220,7 +220,7 @@ def told_beside(browser, server):
 
 
 def not_by_mistake(browser, server):
-    """A key or a tap that comes twice judges one item, and nothing is skipped for a reason that nobody chose."""
+    """A double key press or tap judges one item, and no item is skipped without a chosen reason."""
     server.queue("mistake", undo_seconds=2)
     server.items("mistake", items(20))
     page = browser.new_page()
@@ -243,7 +243,7 @@ def not_by_mistake(browser, server):
     press("Enter")
     until(lambda: "Choose a reason" in page.inner_text("#skipping"))
     assert current(page) == third
-    # Words go where words go, whether or not anybody has looked for the field.
+    # Typed words go into the field for the reason, focused or not.
     page.keyboard.type("not for me")
     assert page.input_value("input[name=other]") == "not for me"
     press("Enter")
@@ -255,16 +255,16 @@ def not_by_mistake(browser, server):
     assert page.locator("#skipping input:checked").count() == 1
     press("Enter")
     until(lambda: current(page) not in (None, fourth))
-    # A number skips, and again it is not the next one's verdict.
+    # A number skips, and pressed again it does not judge the next item.
     press("s")
     press("3")
     press("3")
     reasons = lambda: [event["reason"] for event in server.events("mistake") if event.get("reason")]
     until(lambda: len(reasons()) == 3)
-    assert reasons() == ["not for me", "cannot be judged by what is shown", "too close to me"], reasons()
+    assert reasons() == ["not for me", "not enough shown to judge it", "personally involved"], reasons()
     assert len(server.verdicts("mistake")) == 2
     page.close()
-    # As plain forms: a skip without a reason is refused in words.
+    # With plain forms, a skip without a reason is refused with a message.
     plain = browser.new_context(java_script_enabled=False).new_page()
     sit(plain, server, "mistake", "old browser", scripts=False)
     plain.click("#claim button")
@@ -275,7 +275,7 @@ def not_by_mistake(browser, server):
 
 
 def skipped_on(browser, server):
-    """Whoever skips one item after the other is given another each time, by whatever reason; and a long reason leaves room to read and to judge."""
+    """Skips in a row each show another item, and a long reason leaves room to read and judge."""
     server.queue("skips", undo_seconds=60)
     server.items("skips", items(40))
     page = browser.new_page(viewport={"width": 360, "height": 640})
@@ -289,10 +289,10 @@ def skipped_on(browser, server):
         seen.append(until(lambda: current(page) not in (None, *seen) and current(page)))
         press("s")
         press("1")
-        # The first of them can be taken back no more, and are sent for that, with no other key; the others rest.
+        # The first skips can no longer be undone and are sent; the others wait.
         until(lambda: sent() == max(0, len(seen) - 8))
     until(lambda: current(page) not in (None, *seen))
-    # The server has the last of those that are sent a moment before its answer is here.
+    # The server has the last sent skip a moment before the browser gets its answer.
     until(lambda: "7 more before it" in page.text_content("#said"))
     before, last = current(page), seen[-1]
     press("u")
@@ -313,7 +313,7 @@ def skipped_on(browser, server):
 
 
 def nothing_jumps(browser, server):
-    """The text keeps its place while verdicts are given, what the jury thought comes and goes, and several can be taken back."""
+    """The text keeps its place while verdicts are given, the prediction appears and disappears, and verdicts are undone."""
     evaluators = [{"name": f"an evaluator with a long name, number {at}"} for at in range(6)]
     server.ask("PUT", "/v1/queues/still", {"evaluators": evaluators, "undo_seconds": 60})
     worth = lambda number: number % 3 == 0
@@ -331,10 +331,10 @@ def nothing_jumps(browser, server):
             say(page, "1")
             until(lambda: current(page) not in (None, first))
             first = current(page)
-            until(lambda: "The jury" in page.inner_text("#jury"))
+            until(lambda: page.inner_text("#jury"))
             assert place() == before, (width, turn, before, place())
-            # What was said is there to be read, beside the way back.
-            # Read in one go: an answer that comes in between draws it anew.
+            # The label of the verdict is readable beside its undo button.
+            # Read in one call, because an answer in between redraws it.
             said = page.evaluate("() => { const words = document.querySelector('#said b'); return [words.clientWidth, words.scrollWidth]; }")
             assert said[0] > 0 and said[0] == said[1], (width, said)
         page.wait_for_timeout(2500)
@@ -344,7 +344,7 @@ def nothing_jumps(browser, server):
 
 
 def long_log(browser, server):
-    """The audit page is there at once, also where entries brought thousands of items each."""
+    """The activity page loads at once, even if entries have thousands of items each."""
     server.queue("long")
     for part in range(40):
         server.items("long", [{"id": f"{part}-{number}", "scores": {"toxicity": number / 5000}} for number in range(5000)])
@@ -352,19 +352,19 @@ def long_log(browser, server):
 
     def looked():
         began = time.monotonic()
-        page.goto(server.url + "/q/long/audit")
+        page.goto(server.url + "/q/long/activity")
         return time.monotonic() - began
 
     took = min(looked() for _ in range(3))
     told = page.inner_text("main")
-    assert "39-0, 39-1, 39-2 and 4,997 more" in told and "made the queue" in told, told[:300]
+    assert "39-0, 39-1, 39-2 and 4,997 more" in told and "created the queue" in told, told[:300]
     assert took < 1, took
     page.close()
     return f"40 entries of 5,000 items, shown in {1000 * took:.0f} ms"
 
 
 def swapped_twice(browser, server):
-    """In the demo an evaluator goes wrong, and is well again: it is noticed both times, and both times trust follows. What was noticed stays to be read."""
+    """In the demo an evaluator gets worse and recovers: both changes are noticed, influence follows, and both stay listed."""
     with Demo(server.binary, server.folder) as demo:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(demo.url + "/q/demo")
@@ -383,10 +383,10 @@ def swapped_twice(browser, server):
             until(lambda: noticed() == turn + 1, 90)
             until(lambda: "LLM judge changed" in page.inner_text("[data-panel=figures]"), 10)
             until(lambda: share(trusted) > 25 and share(other) < 20, 120)
-        page.goto(demo.url + "/q/demo/audit")
+        page.goto(demo.url + "/q/demo/activity")
         assert page.locator(".changes li:has-text('LLM judge changed')").count() == 2
         page.close()
-    return "noticed twice, trusted again twice, and both are in the feed and in the audit"
+    return "noticed twice, trusted again twice, and both are in the panel and on the activity page"
 
 
 CASES = [told_beside, not_by_mistake, skipped_on, nothing_jumps, long_log, swapped_twice, lost_lease, undone_in_turn, two_tabs, by_the_clock]

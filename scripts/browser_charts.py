@@ -1,4 +1,4 @@
-"""Cases of `scripts/browser-test` about what an operations lead does: go somewhere by a few letters, look at a moment, and at a stretch of time."""
+"""Cases of `scripts/browser-test` for an operations lead: palette, crosshair, time ranges and panels."""
 import re
 import time
 import urllib.parse
@@ -7,8 +7,8 @@ from browser_desk import at_desk, current, items, sit, until
 
 
 def at_work(server, name, seconds=4):
-    """A queue that people have worked on for some seconds, and what its page has to show after that."""
-    server.queue(name, audit_rate=0.2, undo_seconds=0, audit_share=0.5)
+    """A queue with some seconds of work, and the page's panels after that."""
+    server.queue(name, random_check_rate=0.2, undo_seconds=0, random_check_share=0.5)
     made = items(240)
     server.items(name, made)
     worth = {item["id"]: "fine" if int(item["id"].split("-")[1]) % 3 else "harmful" for item in made}
@@ -23,7 +23,7 @@ def at_work(server, name, seconds=4):
 
 
 def palette(browser, server):
-    """By a few letters, with keys alone: to a desk, to an evaluator, to mute one, to an item; and the focus comes back."""
+    """The palette by keys alone: to a desk, an evaluator, a mute page and an item; the focus returns afterwards."""
     server.queue("letters")
     server.queue("other")
     server.queue("left-over_2")
@@ -32,7 +32,7 @@ def palette(browser, server):
     page.goto(server.url + "/q/letters")
     press = page.keyboard.press
     chosen = lambda: page.inner_text("#palette [aria-selected=true]").split("\n")
-    page.focus(".top nav a:text-is('Audit')")
+    page.focus(".top nav a:text-is('Activity')")
     press("Control+k")
     until(lambda: page.locator("#palette li").count() > 3)
     assert page.evaluate("document.activeElement.getAttribute('role')") == "combobox"
@@ -44,7 +44,7 @@ def palette(browser, server):
     press("ArrowUp")
     assert page.get_attribute("#palette input", "aria-activedescendant") not in (first, second), "it goes round"
     press("Escape")
-    assert page.is_hidden("#palette") and page.evaluate("document.activeElement.textContent") == "Audit"
+    assert page.is_hidden("#palette") and page.evaluate("document.activeElement.textContent") == "Activity"
 
     def to(letters, words):
         press("/")
@@ -55,8 +55,8 @@ def palette(browser, server):
 
     to("spam", ["spam", "evaluator of letters"])
     until(lambda: page.url.endswith("/q/letters#evaluator-1"))
-    # What is folded is opened by whoever goes there.
-    to("happened", ["What happened"])
+    # A link to a folded panel opens it.
+    to("latest", ["Latest activity"])
     until(lambda: page.is_visible("#feed"))
     to("mute qual", ["Mute quality"])
     page.wait_for_url("**/mute?evaluator=quality")
@@ -66,12 +66,12 @@ def palette(browser, server):
     until(lambda: "Item post-3" in page.inner_text("#palette ul"))
     press("Enter")
     page.wait_for_url("**/q/letters/items/post-3")
-    # Whatever is in a name, or in what is written, is taken as it stands.
-    to("left-over_ audit", ["Audit", "left-over_2"])
-    page.wait_for_url("**/q/left-over_2/audit")
+    # Special characters in names and in the typed text have no effect.
+    to("left-over_ activity", ["Activity", "left-over_2"])
+    page.wait_for_url("**/q/left-over_2/activity")
     to("other desk", ["Desk", "other"])
     page.wait_for_url("**/q/other/desk")
-    # At the desk too; nothing that is written there judges or skips.
+    # On the desk too; typing there neither judges nor skips.
     sit(page, server, "letters", "ann")
     press("c")
     before = until(lambda: current(page))
@@ -82,7 +82,7 @@ def palette(browser, server):
     page.wait_for_timeout(400)
     assert current(page) == before and not server.verdicts("letters") and page.is_hidden("#skipping")
     page.close()
-    # Who writes faster than the field comes loses no letter, and none of them judges.
+    # Keys typed before the field appears are not lost, and none of them judges.
     slow, held = browser.new_page(), []
     slow.route("**/palette*", lambda route: held.append(route))
     sit(slow, server, "letters", "bea")
@@ -97,7 +97,7 @@ def palette(browser, server):
     until(lambda: slow.locator("#palette input").count() and slow.input_value("#palette input") == "1s2")
     assert current(slow) == before and not server.verdicts("letters") and slow.is_hidden("#skipping")
     slow.close()
-    # Without scripts the same ways are a page.
+    # Without scripts the same list is a page.
     plain = browser.new_context(java_script_enabled=False).new_page()
     plain.goto(server.url + "/q/letters")
     plain.click("a.go")
@@ -107,57 +107,57 @@ def palette(browser, server):
 
 
 def crosshair(browser, server):
-    """Over a chart all lines tell their values at one moment, in all charts; by arrow keys as well, and while panels are renewed."""
+    """The crosshair shows all values of a moment in all charts, by pointer and arrow keys, and survives updates of panels."""
     at_work(server, "cross")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/cross")
-    chart = page.locator("#caught .plot")
+    chart = page.locator("#found .plot")
     box = chart.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
     tip = until(lambda: page.locator(".tip").count() and page.inner_text(".tip"))
-    lines = set(page.locator("#caught .wide text").all_text_contents()) & {"caught", "plain mean", "chance"}
-    assert "caught" in lines and all(line in tip for line in lines), (lines, tip)
-    assert re.search(r"\d\d:\d\d:\d\d", tip) and "items picked" in tip, tip
-    assert page.locator("#caught .cross circle").count() >= len(lines)
-    # Further right is later, and more.
-    number = lambda: float(re.search(r"items picked ([\d.]+)", page.inner_text(".tip")).group(1))
+    lines = set(page.locator("#found .wide text").all_text_contents()) & {"harmful found", "plain average", "random order"}
+    assert "harmful found" in lines and all(line in tip for line in lines), (lines, tip)
+    assert re.search(r"\d\d:\d\d:\d\d", tip) and "items reviewed" in tip, tip
+    assert page.locator("#found .cross circle").count() >= len(lines)
+    # Further right is later, with a larger sum.
+    number = lambda: float(re.search(r"items reviewed ([\d.]+)", page.inner_text(".tip")).group(1))
     early = number()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     until(lambda: number() > early)
-    # What is new does not take it away.
+    # An update of the panel keeps the crosshair.
     server.items("cross", items(241)[240:])
     until(lambda: "no change" not in page.inner_text("#fresh"))
     page.wait_for_timeout(2500)
     assert page.locator(".tip").count() == 1
     page.mouse.move(5, 5)
     until(lambda: page.locator(".tip, .cross").count() == 0)
-    page.focus("#caught .plot")
+    page.focus("#found .plot")
     page.keyboard.press("End")
     last = number()
     page.keyboard.press("ArrowLeft")
     assert number() < last
-    # What is new does not take it away from the keys either, nor a stretch that is being chosen.
+    # An update keeps a crosshair moved by keys too, and a selection in progress.
     page.keyboard.press("Shift+ArrowLeft")
     chosen = number()
-    page.evaluate("document.querySelector('#caught .plot').dataset.before = ''")
+    page.evaluate("document.querySelector('#found .plot').dataset.before = ''")
     server.items("cross", items(242)[241:])
-    until(lambda: not page.evaluate("'before' in document.querySelector('#caught .plot').dataset"))
+    until(lambda: not page.evaluate("'before' in document.querySelector('#found .plot').dataset"))
     page.wait_for_timeout(100)
-    assert number() == chosen and page.locator("#caught .brush").count() == 1
+    assert number() == chosen and page.locator("#found .brush").count() == 1
     page.keyboard.press("Shift+ArrowLeft")
-    assert number() < chosen and page.locator("#caught .brush").count() == 1
-    # Who goes on to something else lets it go.
+    assert number() < chosen and page.locator("#found .brush").count() == 1
+    # Moving the focus away hides the crosshair.
     page.keyboard.press("Tab")
     until(lambda: page.locator(".tip, .brush").count() == 0)
-    page.focus("#caught .plot")
+    page.focus("#found .plot")
     page.keyboard.press("End")
     page.keyboard.press("Escape")
     assert page.locator(".tip").count() == 0
     page.close()
-    # A finger has no pointer: it taps.
+    # On a touch screen, a tap shows the crosshair.
     phone = browser.new_context(viewport={"width": 360, "height": 800}, has_touch=True).new_page()
     phone.goto(server.url + "/q/cross")
-    box = phone.locator("#caught .plot").bounding_box()
+    box = phone.locator("#found .plot").bounding_box()
     phone.touchscreen.tap(box["x"] + 120, box["y"] + 80)
     told = until(lambda: phone.locator(".tip").count() and phone.locator(".tip").bounding_box())
     assert told["x"] >= 0 and told["x"] + told["width"] <= 360, told
@@ -166,41 +166,41 @@ def crosshair(browser, server):
 
 
 def ranges(browser, server):
-    """A stretch of time: drawn across a chart, by keys, by links, in the address; without scripts as well."""
+    """A time range: by dragging across a chart, by keys, by links and in the URL; without scripts too."""
     at_work(server, "ranged", 6)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/ranged")
-    picked = lambda: float(page.locator("#caught .wide [data-x]").last.evaluate("strip => strip.dataset.x && document.querySelector('#caught .plot').strips.at(-1).head.match(/[\\d.]+$/)[0]"))
+    picked = lambda: float(page.locator("#found .wide [data-x]").last.evaluate("strip => strip.dataset.x && document.querySelector('#found .plot').strips.at(-1).head.match(/[\\d.]+$/)[0]"))
     page.click("[data-panel=delay] summary")
-    page.hover("#caught .plot")
+    page.hover("#found .plot")
     all_of_them = until(picked)
-    box = page.locator("#caught .plot").bounding_box()
+    box = page.locator("#found .plot").bounding_box()
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.2, y)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.5, y, steps=4)
-    assert page.locator("#caught .brush").count() == 1
+    assert page.locator("#found .brush").count() == 1
     page.mouse.up()
     until(lambda: "from=" in page.url and "to=" in page.url)
     asked = urllib.parse.parse_qs(urllib.parse.urlparse(page.url).query)
     assert asked["from"][0].endswith("Z") and asked["from"] < asked["to"], asked
     until(lambda: page.locator(".ranges .own").count() == 1)
-    # Some seconds of one minute: both ends are told apart.
+    # A range of some seconds within a minute shows seconds.
     ends = page.locator(".ranges .own time").all_inner_texts()
     assert all(re.search(r"\d\d:\d\d:\d\d$", end) for end in ends) and len(set(ends)) == len(ends), ends
     page.mouse.move(5, 5)
-    page.hover("#caught .plot")
+    page.hover("#found .plot")
     some = until(lambda: page.locator(".tip").count() and picked())
     assert 0 < some < all_of_them, (some, all_of_them)
     assert page.is_visible("#delay"), "what was open is open still"
-    # The way back, and by a link.
+    # Back by the browser's button, and by a link.
     page.go_back()
     until(lambda: page.locator(".ranges .own").count() == 0)
     page.click(".ranges a:text-is('24 h')")
     until(lambda: "range=day" in page.url)
     until(lambda: page.get_attribute(".ranges a:text-is('24 h')", "aria-current") == "true")
-    # By keys: two steps to the left, chosen with Shift.
-    page.focus("#caught .plot")
+    # By keys: two steps to the left with Shift.
+    page.focus("#found .plot")
     page.keyboard.press("End")
     for _ in range(3):
         page.keyboard.press("Shift+ArrowLeft")
@@ -212,16 +212,16 @@ def ranges(browser, server):
     plain.goto(address)
     assert plain.locator(".ranges .own").count() == 1 and "UTC" in plain.inner_text(".ranges")
     plain.click(".ranges a:text-is('7 days')")
-    assert "range=week" in plain.url and plain.locator("#caught svg").count() > 0
+    assert "range=week" in plain.url and plain.locator("#found svg").count() > 0
     answer = plain.goto(server.url + "/q/ranged?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z")
     assert answer.status == 422 and "before" in plain.inner_text("main")
     plain.goto(server.url + "/q/ranged?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z")
-    assert "Nothing in the time that is shown" in plain.inner_text("#caught")
+    assert "Nothing happened in this time range" in plain.inner_text("#found")
     return f"{some:.0f} of {all_of_them:.0f} picks drawn out, taken back, by keys and by links, in the address, without scripts"
 
 
 def one_screen(browser, server):
-    """A queue's page begins with its question, and what is looked up is one line; a young queue says in one line each what will be there."""
+    """The most important panels are in sight without scrolling, the others folded; a new queue has one line per panel."""
     server.queue("newborn")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(server.url + "/q/newborn")
@@ -233,12 +233,12 @@ def one_screen(browser, server):
     page.goto(server.url + "/q/screen")
     bottom = page.locator("[data-panel=trust]").bounding_box()
     assert bottom["y"] + bottom["height"] <= 900, bottom
-    # A link opens what it leads to.
+    # A link to a folded panel opens it.
     page.click(".figures a[href$='#delay']")
     until(lambda: page.is_visible("#delay"))
     assert page.locator(".rows details[open]").count() == 1
     page.close()
-    return f"a new queue is {tall} pixels tall; caught and trust are in sight, the others a line each"
+    return f"a new queue is {tall} pixels tall; found and trust are in sight, the others a line each"
 
 
 CASES = [palette, crosshair, ranges, one_screen]

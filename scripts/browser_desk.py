@@ -1,4 +1,4 @@
-"""A server and browsers for `scripts/browser-test`: started, asked, looked at as a person would."""
+"""Servers, demos and browser helpers for `scripts/browser-test`."""
 import http.client
 import json
 import os
@@ -10,7 +10,7 @@ CHROMIUM = "/usr/bin/chromium"
 
 
 def listening(process, log):
-    """The address that a server says it listens at."""
+    """The URL from the line that a server prints when it is ready."""
     for _ in range(300):
         said = [line for line in open(log) if line.startswith("listening on ")]
         if said:
@@ -21,7 +21,7 @@ def listening(process, log):
 
 
 class Server:
-    """`jurybox serve` on a free port, in a folder of its own; it can be killed and started again at the same address."""
+    """`jurybox serve` on a free port in a folder of its own; can be killed and restarted at the same address."""
 
     def __init__(self, binary, folder, *flags):
         self.binary, self.folder, self.flags, self.port, self.key = binary, folder, flags, 0, None
@@ -73,7 +73,7 @@ class Server:
             events, after = events + page["events"], page["next"]
 
     def verdicts(self, name):
-        """The verdicts that stand, by item: what was taken back does not."""
+        """The current verdicts by item, without undone ones."""
         standing = {}
         for event in self.events(name):
             for verdict in event.get("verdicts", []):
@@ -83,12 +83,12 @@ class Server:
         return standing
 
     def holders(self, name):
-        """Every item that was ever given out, and to whom, in order."""
+        """All claims in order: each item with its reviewer."""
         return [(event["reviewer"], event["items"]) for event in self.events(name) if event["kind"] == "claim"]
 
 
 class Demo:
-    """`jurybox demo --serve` on a free port, for as long as it is looked at."""
+    """`jurybox demo --serve` on a free port, as a context manager."""
 
     def __init__(self, binary, folder):
         self.binary, self.log = binary, os.path.join(folder, "demo-log")
@@ -104,7 +104,7 @@ class Demo:
 
 
 def items(count, seed=7):
-    """Items whose scores are a little noise around what they are worth."""
+    """Items with noisy scores of their true label."""
     made = []
     for number in range(count):
         seed = (seed * 1103515245 + 12345) % 2**31
@@ -115,7 +115,7 @@ def items(count, seed=7):
 
 
 def sit(page, server, queue, reviewer, scripts=True):
-    """Goes to the desk and says who is there."""
+    """Opens the desk and enters the reviewer's name."""
     page.goto(f"{server.url}/q/{queue}/desk")
     page.fill("#reviewer", reviewer)
     page.keyboard.press("Enter")
@@ -123,23 +123,23 @@ def sit(page, server, queue, reviewer, scripts=True):
 
 
 def at_desk(page, scripts=True):
-    """Waits until the desk is there, and its script where scripts run."""
+    """Waits for the desk, and for its script where scripts run."""
     page.wait_for_selector("#desk[data-live]" if scripts else "#desk")
 
 
 def current(page):
-    """The text of the item that is shown, or nothing."""
+    """The text of the item on display, or None."""
     return page.evaluate("document.getElementById('desk').dataset.state === 'item' ? document.getElementById('item').textContent : null")
 
 
 def say(page, key):
-    """Presses the key of a verdict as somebody does who has looked at the item: the desk does not hear it in the first moment after that came."""
+    """Presses a verdict's key after a pause, because the desk ignores keys right after a new item."""
     page.wait_for_timeout(350)
     page.keyboard.press(key)
 
 
 def until(what, seconds=10.0):
-    """Waits for something to be true, and returns it."""
+    """Waits until a condition is true, and returns its value."""
     end = time.time() + seconds
     while True:
         found = what()

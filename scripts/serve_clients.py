@@ -1,4 +1,4 @@
-"""What the drills and measurements of a server share: a server as a process, and clients that repeat what was not answered."""
+"""Shared helpers of server drills and benchmarks: a server process, and clients that retry unanswered requests."""
 import http.client
 import json
 import random
@@ -9,11 +9,11 @@ import uuid
 
 #: Statuses after which the same request may succeed.
 PASSING = (429, 502, 503, 504)
-SET_UP = {"evaluators": [{"name": "a"}, {"name": "b"}], "k": 5, "lease_seconds": 5, "undo_seconds": 1, "settle_seconds": 1, "audit_rate": 0.1}
+SET_UP = {"evaluators": [{"name": "a"}, {"name": "b"}], "k": 5, "lease_seconds": 5, "undo_seconds": 1, "settle_seconds": 1, "random_check_rate": 0.1}
 
 
 class Server:
-    """`jurybox serve` over some records, on a port of its own; started again on the same port after a kill."""
+    """`jurybox serve` over a database, on a port of its own; restarted on the same port after a kill."""
 
     def __init__(self, binary, place, port=0):
         self.binary, self.place, self.port = binary, place, port
@@ -41,11 +41,11 @@ class Server:
 
 
 class Refused(Exception):
-    """The server said no, and would say so again."""
+    """A request that the server refused for good."""
 
 
 class Client:
-    """Asks one of some servers, and another one with the same key where there is no answer. Notes the longest time that anything took."""
+    """Sends requests to one of several servers, and retries with the same key at another. Records the longest wait."""
 
     def __init__(self, ports, patience=60.0, seed=0):
         self.ports, self.patience, self.rng = list(ports), patience, random.Random(seed)
@@ -82,12 +82,12 @@ class Client:
 
 
 class Workers:
-    """Several who send items, claim and give verdicts at once, and write down what they were told."""
+    """Concurrent clients that send items, claim and give verdicts, and record the answers."""
 
     def __init__(self, ports, many, seed=1):
         self.clients = [Client(ports, seed=seed * 100 + number) for number in range(many)]
         self.done, self.lock, self.failed = threading.Event(), threading.Lock(), []
-        #: When each was answered: items by their ids, claims by item and token, verdicts by their ids.
+        #: The time of each answer: items by id, claims by item and token, verdicts by id.
         self.items, self.claims, self.verdicts = {}, {}, {}
         self.threads = [threading.Thread(target=self.guarded, args=(number,)) for number in range(many)]
 
@@ -142,13 +142,13 @@ class Workers:
 
 
 def verified(binary, place):
-    """What the checker finds in the one queue there is."""
+    """The checker's findings for the only queue."""
     said = subprocess.run([binary, "-q", "server", "verify", place, "--json"], stdout=subprocess.PIPE, text=True)
     return said.returncode == 0, json.loads(said.stdout)["queues"][0]
 
 
 def there(client):
-    """The ids of all items and of the verdicts that the log tells of, read over HTTP."""
+    """The ids of all items and verdicts in the log, read over HTTP."""
     items, after = set(), 0
     while after is not None:
         page = client.ask("GET", f"/v1/queues/q/items?order=arrival&after={after}&limit=1000")

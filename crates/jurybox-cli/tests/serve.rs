@@ -37,7 +37,7 @@ fn the_wire_is_as_it_is_written_down() {
         (&claim["item"], &claim["rank"], &claim["payload"]),
         (&json!("x1"), &json!(1), &json!({"text": "hi"}))
     );
-    assert_eq!((&claim["probability"], &claim["explored"]), (&json!(1.0), &json!(false)));
+    assert_eq!((&claim["probability"], &claim["random_check"]), (&json!(1.0), &json!(false)));
     assert!(claim["until"].as_str().unwrap().ends_with('Z'));
     assert!(claimed["model"].is_u64() && claim["value"].is_number());
     let token = claim["token"].as_u64().unwrap();
@@ -108,7 +108,7 @@ fn look_at_it(server: &Server) {
     assert_eq!(server.get(Q)["policy"], "adaptive", "a preview changes nothing");
     let report = server.get("/v1/queues/q/report");
     assert_eq!(
-        (&report["looked_at"], &report["caught"], &report["missed"]),
+        (&report["reviewed"], &report["found"], &report["missed"]),
         (&json!(1), &json!(1.0), &json!(null))
     );
     let events = server.get("/v1/queues/q/events?limit=3");
@@ -120,9 +120,9 @@ fn look_at_it(server: &Server) {
 }
 
 fn change_it(server: &Server) {
-    let patched = server.ask("PATCH", Q, r#"{"doors": "paused", "payload_days": 3}"#).ok();
+    let patched = server.ask("PATCH", Q, r#"{"mode": "paused", "payload_days": 3}"#).ok();
     assert_eq!(
-        (&patched["doors"], &patched["payload_days"], &patched["k"]),
+        (&patched["mode"], &patched["payload_days"], &patched["k"]),
         (&json!("paused"), &json!(3), &json!(5))
     );
     assert_eq!(server.ask("POST", "/v1/queues/q/claims", r#"{"reviewer": "r2"}"#).problem(409), "conflict");

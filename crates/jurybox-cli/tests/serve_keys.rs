@@ -50,7 +50,7 @@ const PAGES: &[(&str, &str, &[&str])] = &[
     ("GET", "/", &["read", "review"]),
     ("GET", "/live", &["read"]),
     ("GET", "/q/nowhere", &["read"]),
-    ("GET", "/q/nowhere/audit", &["read"]),
+    ("GET", "/q/nowhere/activity", &["read"]),
     ("GET", "/q/nowhere/items/x", &["read"]),
     ("GET", "/q/nowhere/reviewers", &["read"]),
     ("GET", "/q/nowhere/mute?evaluator=a", &["read"]),
@@ -184,7 +184,7 @@ fn a_key_is_for_its_queues_and_can_be_taken_away() {
     let shut = |server: &Server| {
         let answer = server.ask("GET", "/v1/queues", "");
         assert_eq!(answer.problem(401), "unauthorized");
-        assert!(answer.body.contains("no key opens this server"), "{answer:?}");
+        assert!(answer.body.contains("all keys of this server have been revoked"), "{answer:?}");
     };
     shut(&server);
     let server = server.again(&[]);
@@ -307,7 +307,7 @@ fn claims_are_blind_and_bounded_for_those_who_only_review() {
         let all = seen["claims"].as_array().unwrap();
         assert_eq!((all.len(), seen["limited_by"].is_null()), (101, true));
         assert_eq!(
-            (&all[0]["rank"], &all[0]["probability"], &all[0]["explored"]),
+            (&all[0]["rank"], &all[0]["probability"], &all[0]["random_check"]),
             (&json!(1), &json!(1.0), &json!(false))
         );
         assert!(all[0]["value"].as_f64().unwrap() >= all[1]["value"].as_f64().unwrap());

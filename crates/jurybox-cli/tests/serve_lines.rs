@@ -48,7 +48,7 @@ fn lines_that_broke_off_are_sent_again_with_their_key() {
     stream.write_all(&lines.as_bytes()[..lines.len() * 3 / 5]).unwrap();
     let answer = read(&mut stream);
     assert_eq!(answer.problem(408), "too_slow");
-    assert!(answer.body.contains("lines up to 2000 were taken in: 2000 accepted"), "{answer:?}");
+    assert!(answer.body.contains("lines up to 2000 were stored: 2000 accepted"), "{answer:?}");
     assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 2000);
     let headers = [("Content-Type", "application/x-ndjson"), ("Idempotency-Key", "k")];
     for _ in 0..2 {

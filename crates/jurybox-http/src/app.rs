@@ -1,12 +1,12 @@
-//! What all requests share.
+//! The state that all requests share, and how handlers wait for queues and the database.
 
-use crate::buckets::Buckets;
-use crate::demo::Demo;
+use crate::demo::DemoControl;
 use crate::guard::Keys;
-use crate::log::Writer;
+use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
-use crate::pages::{Sessions, Watch};
+use crate::pages::{LiveUpdates, Sessions};
 use crate::problem::Problem;
+use crate::rate_limit::RateLimits;
 use crate::settings::Settings;
 use jurybox_server::{Answer, Call, Door, Error, Queue, Service};
 use std::collections::HashMap;
@@ -16,20 +16,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// How long a queue that was found is taken to be there still: another node may delete it.
+/// How long a queue handle is used without looking it up again: another server may delete the
+/// queue.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// A database that takes longer than this to say what queues there are is away.
+/// A database that needs longer to list its queues counts as unreachable.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Strangers at the door at once.
+/// The most login attempts at once.
 const DOORSTEP: usize = 512;
 
-/// After this long, whoever waits for an answer asks whether the database is there at all.
+/// After this time, a request that waits checks whether the database still answers.
 const LONG: Duration = Duration::from_secs(4);
-/// What is said of a database that is there and does not answer.
+/// The error text for a database that is reachable but does not answer.
 const SILENT: &str = "the database does not answer";
 
-/// What all requests share: the service, how it is set up, and what is counted.
+/// The shared state: the service, the settings, caches and metrics. Cloning is cheap.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -39,50 +40,50 @@ const SILENT: &str = "the database does not answer";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct App(pub(crate) Arc<Inner>);
+pub struct App(pub(crate) Arc<AppState>);
 
-pub(crate) struct Inner {
+pub(crate) struct AppState {
     pub(crate) service: Arc<Service>,
     pub(crate) settings: Settings,
     pub(crate) keys: Keys,
-    pub(crate) buckets: Buckets,
+    pub(crate) buckets: RateLimits,
     pub(crate) metrics: Metrics,
-    pub(crate) log: Writer,
-    /// Room for requests that are answered at once.
+    pub(crate) log: LogWriter,
+    /// Limits the number of requests answered at once.
     pub(crate) room: Semaphore,
-    /// The same for those who are not known yet and show a key at the door: they take no place from those who are.
+    /// Limits login attempts apart from other requests, so that they take no room from them.
     pub(crate) doorstep: Semaphore,
-    /// One preview at a time: each folds a whole log.
+    /// One preview at a time, because each replays a whole log.
     pub(crate) previews: Semaphore,
-    /// A few reports at a time: each reads all that was decided.
+    /// A few reports at a time, because each reads all verdicts.
     pub(crate) reports: Semaphore,
-    /// A few exports at a time: each holds a thread for as long as its reader takes.
+    /// A few exports at a time, because each holds a thread for as long as the client reads.
     pub(crate) exports: Arc<Semaphore>,
-    /// Who has logged in on a page.
+    /// The login sessions of pages.
     pub(crate) sessions: Sessions,
-    /// What the pages are told of as it happens, and what they remember.
-    pub(crate) watch: Watch,
+    /// The live updates and caches of pages.
+    pub(crate) watch: LiveUpdates,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
-    /// Since when the database is being asked whether it answers.
+    /// When the check of the database that is under way began.
     asking: Mutex<Option<Instant>>,
 }
 
 impl App {
-    /// A server for these queues. It is not ready before they are [loaded](Self::load).
+    /// A server for the queues of a service. It is ready once they are [loaded](Self::load).
     pub fn new(service: impl Into<Arc<Service>>, settings: Settings) -> Self {
-        App(Arc::new(Inner {
+        App(Arc::new(AppState {
             keys: Keys::default(),
-            buckets: Buckets::new(settings.limits.per_second),
+            buckets: RateLimits::new(settings.limits.per_second),
             metrics: Metrics::new(),
-            log: Writer::new(),
-            room: Semaphore::new(settings.limits.at_once),
+            log: LogWriter::new(),
+            room: Semaphore::new(settings.limits.max_requests),
             doorstep: Semaphore::new(DOORSTEP),
             previews: Semaphore::new(1),
             reports: Semaphore::new(4),
             exports: Arc::new(Semaphore::new(4)),
             sessions: Sessions::default(),
-            watch: Watch::new(),
+            watch: LiveUpdates::new(),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             asking: Mutex::default(),
@@ -91,29 +92,31 @@ impl App {
         }))
     }
 
-    /// Lets commands of this machine in that would else wait for the folder; until what is given back is dropped.
-    pub fn open_door(&self, folder: &Path) -> Option<Door> {
+    /// Opens a local socket for commands on this machine, which would otherwise have to wait for
+    /// the folder's lock. It closes when the result is dropped.
+    pub fn open_local_socket(&self, folder: &Path) -> Option<Door> {
         self.0.service.open_door(folder)
     }
 
-    /// Has a line written to standard error, beside the log, and does not wait for whoever reads it.
+    /// Writes a line to standard error, beside the log, without waiting.
     pub fn say(&self, line: String) {
         self.0.log.line(line);
     }
 
-    /// All routes, as one service.
+    /// All routes as one tower service.
     pub fn router(&self) -> axum::Router {
         crate::routes::router(self)
     }
 
-    /// Loads all queues; from then on `/readyz` says so. Those that cannot be served, and why: the others are.
+    /// Loads all queues, after which `/readyz` reports ready. Returns the queues that cannot be
+    /// served, with the error; the others are served.
     pub fn load(&self) -> Result<Vec<(String, Error)>, Error> {
         self.0.keys.load(&self.0.service)?;
         let mut failed = Vec::new();
         for name in self.0.service.names()? {
             match self.0.service.queue(&name) {
                 Ok(_) => {}
-                // A database that is away is so for all of them.
+                // An unreachable database fails for every queue.
                 Err(error) if error.is_passing() => return Err(error),
                 Err(error) => failed.push((name, error)),
             }
@@ -126,25 +129,25 @@ impl App {
         self.0.ready.load(Ordering::Acquire)
     }
 
-    /// Whether anybody may ask: where there is no proxy, nobody from elsewhere can come, and there never was a key, or there is none and
-    /// the settings say so.
+    /// Whether requests without a key have all rights: the server listens on loopback, no proxy is
+    /// set, and there never was a key (or there is none now and the settings allow it).
     pub fn is_open(&self) -> bool {
-        let Inner { settings, keys, .. } = &*self.0;
-        let unlocked = keys.were_never() || (settings.open && keys.are_none());
+        let AppState { settings, keys, .. } = &*self.0;
+        let unlocked = keys.never_existed() || (settings.open && keys.are_none());
         settings.listen.ip().is_loopback() && settings.proxy.is_none() && unlocked
     }
 
-    /// Whether nobody may ask: keys were all revoked, and there is no proxy either.
-    pub fn is_shut(&self) -> bool {
+    /// Whether nobody has access: every key was revoked, and no proxy is set.
+    pub fn is_locked_out(&self) -> bool {
         !self.is_open() && self.0.settings.proxy.is_none() && self.0.keys.are_none()
     }
 
-    /// The demo behind it, where there is one.
-    pub(crate) fn demo(&self) -> Option<&Demo> {
+    /// The demo behind the server, if there is one.
+    pub(crate) fn demo(&self) -> Option<&DemoControl> {
         self.0.settings.demo.as_ref()
     }
 
-    /// A queue by its name.
+    /// A handle of the queue with this name, cached for a second.
     pub(crate) async fn queue(&self, name: &str) -> Result<Queue, Problem> {
         if let Ok(known) = self.0.known.lock()
             && let Some((queue, since)) = known.get(name)
@@ -162,13 +165,13 @@ impl App {
         Ok(found?)
     }
 
-    /// A queue that was deleted or made anew is looked up again.
+    /// Drops a cached handle, after the queue was deleted or created anew.
     pub(crate) fn forget(&self, name: &str) {
         self.replace(name, None);
     }
 
-    /// Notes what is known of a queue. Whoever drops the last handle of one waits for its clerk: neither under the lock nor on a thread
-    /// that answers others.
+    /// Replaces a cached handle. The last handle of a queue waits for its worker when dropped, so
+    /// it is dropped outside of the lock, on a thread that may block.
     fn replace(&self, name: &str, now: Option<(Queue, Instant)>) {
         let before = match (self.0.known.lock(), now) {
             (Ok(mut known), Some(now)) => known.insert(name.into(), now),
@@ -180,7 +183,7 @@ impl App {
         }
     }
 
-    /// Does what waits for something on a thread where that is no harm.
+    /// Runs blocking work on a thread for it.
     pub(crate) async fn wait<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -188,14 +191,17 @@ impl App {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed))
     }
 
-    /// Whether the database answers, asked at most once at a time: whoever comes while somebody asks believes that it does, unless that takes
-    /// long already.
+    /// Checks whether the database answers. Only one check runs at a time. Callers during a check
+    /// get Ok, unless it already takes too long.
     pub(crate) async fn reaches_database(&self) -> Result<(), Error> {
-        let away = || Error::Database(SILENT.into());
+        self.check_database().await.map_err(Unreachable::into_error)
+    }
+
+    async fn check_database(&self) -> Result<(), Unreachable> {
         let since = {
             let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
             match *asking {
-                Some(since) if since.elapsed() > ANSWERS_WITHIN => return Err(away()),
+                Some(since) if since.elapsed() > ANSWERS_WITHIN => return Err(Unreachable::Silent),
                 Some(_) => return Ok(()),
                 None => *asking.insert(Instant::now()),
             }
@@ -207,50 +213,77 @@ impl App {
             names.map(drop)
         });
         let left = ANSWERS_WITHIN.saturating_sub(since.elapsed());
-        tokio::time::timeout(left, asked).await.unwrap_or_else(|_| Err(away()))
+        match tokio::time::timeout(left, asked).await {
+            Ok(answered) => answered.map_err(Unreachable::Failed),
+            Err(_) => Err(Unreachable::Silent),
+        }
     }
 
-    /// Asks a queue, and waits for the answer without holding a thread.
+    /// Sends a request to a queue and awaits the answer without blocking a thread.
     pub(crate) async fn ask(&self, queue: &Queue, call: Call) -> Result<Answer, Problem> {
         let (reply, answer) = tokio::sync::oneshot::channel();
-        queue.submit(call, move |said| drop(reply.send(said)))?;
+        queue.submit(call, move |answer| drop(reply.send(answer)))?;
         let answer = async { answer.await.unwrap_or(Err(Error::Closed)) };
-        Ok(self.while_reached(answer).await.map_err(perhaps)?)
+        Ok(self.while_reached(answer, Unreachable::outcome_unknown).await?)
     }
 
-    /// Reads something on a thread that may wait, as long as the database answers others.
+    /// Runs a blocking read, and gives up when the database stops answering.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.while_reached(self.wait(work)).await
+        self.while_reached(self.wait(work), Unreachable::into_error).await
     }
 
-    /// Changes something on a thread that may wait, as long as the database answers others.
+    /// Runs a blocking change, and gives up when the database stops answering: then the outcome is
+    /// unknown.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.read(work).await.map_err(perhaps)
+        self.while_reached(self.wait(work), Unreachable::outcome_unknown).await
     }
 
-    /// Waits for an answer, however long it takes, as long as the database answers others.
-    async fn while_reached<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    /// Awaits an answer for as long as the database answers checks. `failed` gives the error
+    /// otherwise.
+    async fn while_reached<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Error>>,
+        failed: impl Fn(Unreachable) -> Error,
+    ) -> Result<T, Error> {
         let mut answer = std::pin::pin!(answer);
         loop {
             match tokio::time::timeout(LONG, &mut answer).await {
                 Ok(answer) => return answer,
-                Err(_) => self.reaches_database().await?,
+                Err(_) => self.check_database().await.map_err(&failed)?,
             }
         }
     }
 }
 
-/// What a database does not answer may come to happen yet: asked again with its key, it happens once.
-fn perhaps(error: Error) -> Error {
-    match error {
-        Error::Database(why) if why == SILENT => Error::Unknown(why),
-        error => error,
+/// Why a check did not reach the database.
+enum Unreachable {
+    /// It does not answer.
+    Silent,
+    /// It answered with an error.
+    Failed(Error),
+}
+
+impl Unreachable {
+    fn into_error(self) -> Error {
+        match self {
+            Unreachable::Silent => Error::Database(SILENT.into()),
+            Unreachable::Failed(error) => error,
+        }
+    }
+
+    /// The error of a change: a silent database may still make it. Repeated with its idempotency
+    /// key, it is made once.
+    fn outcome_unknown(self) -> Error {
+        match self {
+            Unreachable::Silent => Error::Unknown(SILENT.into()),
+            Unreachable::Failed(error) => error,
+        }
     }
 }
 
@@ -259,24 +292,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_a_database_that_does_not_answer_is_told_so() {
+    fn a_wait_for_a_silent_database_ends_with_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let app = App::new(service, Settings::default());
-        // Somebody has been asking it for a minute.
+        // A check has been running for a minute.
         *app.0.asking.lock().unwrap() = Instant::now().checked_sub(Duration::from_mins(1));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let began = Instant::now();
         let never = std::future::pending::<Result<(), Error>>();
-        let told = runtime.block_on(app.while_reached(never));
-        assert!(matches!(&told, Err(Error::Database(why)) if why == SILENT), "{told:?}");
+        let error = runtime.block_on(app.while_reached(never, Unreachable::into_error));
+        assert!(matches!(&error, Err(Error::Database(why)) if why == SILENT), "{error:?}");
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-        // As long as it answers others, what takes long takes long.
+        // While the database answers checks, slow work may take its time.
         *app.0.asking.lock().unwrap() = None;
         let long = async {
             tokio::time::sleep(LONG + Duration::from_millis(200)).await;
             Ok(5)
         };
-        assert!(matches!(runtime.block_on(app.while_reached(long)), Ok(5)));
+        assert!(matches!(runtime.block_on(app.while_reached(long, Unreachable::into_error)), Ok(5)));
     }
 }

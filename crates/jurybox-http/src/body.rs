@@ -1,4 +1,4 @@
-//! Bodies: read within limits of size and time, and understood or refused.
+//! Reading and writing of JSON bodies, within limits of size and time.
 
 use crate::app::App;
 use crate::guard::Caller;
@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// A body of JSON: read from a request, or sent.
-pub(crate) struct Json<T>(pub(crate) T);
+/// A JSON body, as an extractor and as a response.
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl<T: Serialize> IntoResponse for Json<T> {
+impl<T: Serialize> IntoResponse for JsonBody<T> {
     fn into_response(self) -> Response<Body> {
         match serde_json::to_vec(&self.0) {
             Ok(bytes) => {
@@ -27,7 +27,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
             Err(error) => Problem::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal",
-                format!("the answer cannot be written: {error}"),
+                format!("the answer cannot be written as JSON: {error}"),
                 "Please report it.",
             )
             .into_response(),
@@ -35,60 +35,62 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        expect(request.headers(), &["application/json"])?;
-        let bytes = whole(request, app).await?;
-        read(&bytes).map(Json)
+        check_media_type(request.headers(), &["application/json"])?;
+        let bytes = read_body(request, app).await?;
+        parse(&bytes).map(JsonBody)
     }
 }
 
-/// Understands JSON.
-pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    is_object(bytes)?;
-    serde_json::from_slice(bytes).map_err(|error| refused(&error))
+/// Parses a JSON object.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    refuse_list(bytes)?;
+    serde_json::from_slice(bytes).map_err(|error| json_problem(&error))
 }
 
-/// Refuses lists: serde would take one for an object, its fields in order.
-pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
+/// Refuses lists, because serde would read one as an object with its fields in order.
+pub(crate) fn refuse_list(bytes: &[u8]) -> Result<(), Problem> {
     match bytes.trim_ascii_start().first() {
-        Some(b'[') => Err(Problem::unusable("the body is a list, and an object is expected")),
+        Some(b'[') => Err(Problem::unusable("the body is a list; an object is expected")),
         _ => Ok(()),
     }
 }
 
-/// What is wrong with JSON: text that is none, or JSON that is not what was expected.
-pub(crate) fn refused(error: &serde_json::Error) -> Problem {
-    let detail = format!("the body: {}", plainly(&error.to_string()));
+/// The problem for JSON that is malformed, or valid but of the wrong shape.
+pub(crate) fn json_problem(error: &serde_json::Error) -> Problem {
+    let detail = format!("the body: {}", reworded(&error.to_string()));
     if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
 }
 
-/// What the library says in Rust's words, in those of who sent it. What it quotes from the body is not touched: it comes before `expected`.
-pub(crate) fn plainly(said: &str) -> String {
-    let said = said.replace(
-        "data did not match any variant of untagged enum Form",
-        "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}",
-    );
-    let Some((found, expected)) = said.rsplit_once("expected ") else { return said };
+/// Rewords serde's errors from Rust's type names to JSON. Text quoted from the body stands before
+/// `expected`, and stays.
+pub(crate) fn reworded(text: &str) -> String {
+    // serde ends this message with the name of the enum, which is the only one of its kind here.
+    let (begin, rest) = text.split_once("data did not match any variant of untagged enum ").unzip();
+    let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_alphanumeric()));
+    let text = begin.zip(rest).map_or_else(|| text.to_owned(), |(begin, rest)| format!("{begin}{}{rest}",
+        "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}"));
+    let Some((found, expected)) = text.rsplit_once("expected ") else { return text };
     let (first, rest) = expected.split_once(' ').unwrap_or((expected, ""));
     let plain = match first {
         "f64" => "a number",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
         "i64" => "a whole number",
-        // Its name in the program follows.
+        // serde names the Rust type next: it is dropped.
         "struct" => {
             let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
             return format!("{found}expected an object {rest}").trim_end().to_owned();
         }
-        _ => return said,
+        _ => return text,
     };
     format!("{found}expected {plain} {rest}").trim_end().to_owned()
 }
 
-/// Refuses bodies of another kind, and compressed ones: a small one could become any size.
-pub(crate) fn expect(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Problem> {
+/// Refuses bodies of another media type, and compressed ones, which could expand to any size.
+pub(crate) fn check_media_type(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Problem> {
     let unsupported = |detail: String| {
         Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -100,52 +102,52 @@ pub(crate) fn expect(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Prob
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
         && encoding != "identity"
     {
-        return Err(unsupported("the body is compressed, and is not taken so".into()));
+        return Err(unsupported("the body is compressed, which is not supported".into()));
     }
-    let said = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let essence = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let text = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if kinds.contains(&essence.as_str()) {
         return Ok(essence);
     }
-    Err(unsupported(match said {
+    Err(unsupported(match text {
         "" => format!("there is no Content-Type; {} is expected", kinds.join(" or ")),
-        said => format!("the Content-Type is {said:?}; {} is expected", kinds.join(" or ")),
+        text => format!("the Content-Type is {text:?}; {} is expected", kinds.join(" or ")),
     }))
 }
 
-/// Too much.
+/// The problem for a body over the limit.
 pub(crate) fn too_large(limit: u64) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "too_large",
         format!("the body has more than {limit} bytes"),
-        "Send it in parts, or as lines (application/x-ndjson).",
+        "Send it in parts, or items as JSON lines (application/x-ndjson).",
     )
 }
 
-/// Too slow.
+/// The problem for a body that arrives too slowly.
 pub(crate) fn too_slow() -> Problem {
     Problem::new(
         StatusCode::REQUEST_TIMEOUT,
         "too_slow",
         "the body did not arrive in time",
-        "Ask again with the same Idempotency-Key.",
+        "Send the request again with the same Idempotency-Key.",
     )
 }
 
-/// What somebody who is not known yet may send, and how long that may take: a key, and where to go with it.
+/// Limits for callers without access: the login form fits.
 const FROM_STRANGERS: (usize, Duration) = (8 << 10, Duration::from_secs(5));
 
-/// The whole of a body.
-pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem> {
+/// Reads a whole body within the limits of its caller.
+pub(crate) async fn read_body(request: Request, app: &App) -> Result<Bytes, Problem> {
     let limits = &app.0.settings.limits;
     let (most, patience) = if request.extensions().get::<Caller>().is_some() {
-        (limits.body, limits.patience)
+        (limits.body, limits.client_timeout)
     } else {
-        (limits.body.min(FROM_STRANGERS.0), limits.patience.min(FROM_STRANGERS.1))
+        (limits.body.min(FROM_STRANGERS.0), limits.client_timeout.min(FROM_STRANGERS.1))
     };
-    let said = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse().ok());
-    if said.is_some_and(|said: u64| said > most as u64) {
+    let text = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse().ok());
+    if text.is_some_and(|text: u64| text > most as u64) {
         return Err(too_large(most as u64));
     }
     let body = Limited::new(request.into_body(), most).collect();
@@ -159,11 +161,11 @@ pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem>
 
 #[cfg(test)]
 mod tests {
-    use super::plainly;
+    use super::reworded;
 
     #[test]
     fn refusals_speak_of_json() {
-        for (said, plain) in [
+        for (text, plain) in [
             (
                 "invalid type: string \"x\", expected f64 at line 1 column 9",
                 "invalid type: string \"x\", expected a number at line 1 column 9",
@@ -178,7 +180,7 @@ mod tests {
             ),
             ("missing field `id` at line 1 column 2", "missing field `id` at line 1 column 2"),
         ] {
-            assert_eq!(plainly(said), plain);
+            assert_eq!(reworded(text), plain);
         }
     }
 }

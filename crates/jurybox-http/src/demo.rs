@@ -1,39 +1,39 @@
-//! A demo behind the server: what it can be told while it runs. There is none unless `jurybox demo --serve` has made it.
+//! The control of a running demo (`jurybox demo --serve`): one of its evaluators can be made worse.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A demo that feeds one of the queues, and can be made to go wrong.
+/// The control of a demo that feeds one queue. Clones share their state.
 ///
 /// ```
 /// let demo = jurybox_http::Demo::new("demo", ["spam rules", "LLM judge"]);
-/// let feeding = demo.clone(); // for whoever makes the scores
+/// let feeding = demo.clone(); // for the thread that makes the scores
 /// assert!(!feeding.is_swapped());
 /// ```
 #[derive(Debug, Clone)]
-pub struct Demo {
+pub struct DemoControl {
     queue: Arc<str>,
     pair: [Arc<str>; 2],
     swaps: Arc<AtomicU32>,
 }
 
-impl Demo {
-    /// A demo in which the noises of two evaluators can be swapped. Those who are given a clone of it see what is done to it.
-    pub fn new(queue: &str, pair: [&str; 2]) -> Demo {
-        Demo { queue: queue.into(), pair: pair.map(Into::into), swaps: Arc::default() }
+impl DemoControl {
+    /// A demo in which the noise of two evaluators can be swapped.
+    pub fn new(queue: &str, pair: [&str; 2]) -> DemoControl {
+        DemoControl { queue: queue.into(), pair: pair.map(Into::into), swaps: Arc::default() }
     }
 
-    /// Whether the two have each other's noise now.
+    /// Whether the two evaluators currently have each other's noise.
     pub fn is_swapped(&self) -> bool {
         self.swaps() % 2 == 1
     }
 
-    /// Swaps the noises of the two, and says how often that has been done.
+    /// Swaps the noise of the two evaluators, and returns the number of swaps so far.
     pub fn swap(&self) -> u32 {
         self.swaps.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The queue that it feeds.
+    /// The queue that the demo feeds.
     pub(crate) fn queue(&self) -> &str {
         &self.queue
     }
@@ -43,7 +43,7 @@ impl Demo {
         (&self.pair[0], &self.pair[1])
     }
 
-    /// How often their noises were swapped.
+    /// The number of swaps so far.
     pub(crate) fn swaps(&self) -> u32 {
         self.swaps.load(Ordering::Relaxed)
     }

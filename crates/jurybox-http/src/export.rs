@@ -1,31 +1,31 @@
-//! A queue as a table: an item a row, with all that is known of it.
+//! The export of a queue as a table with one item per row.
 
 use crate::time::Time;
 use jurybox_files::Cell;
 use jurybox_server::{Error, ExportPage, Exported, ExportedPick, ExportedVerdict, Skipped, Source};
 use serde_json::{Value, json};
 
-/// The most items on a page, and the bytes that a page should not be much larger than. The first page
-/// has as many as have these bytes with the largest payloads that queues take by default.
+/// The most items of a page, and about how many bytes of payload it should have. The first page is
+/// so small that payloads of the default limit stay within.
 const ITEMS: u64 = 1000;
 const BYTES: u64 = 4 << 20;
 const FIRST: u64 = BYTES / (256 << 10);
 
-/// What was said last of an item that counts: the verdict that decided it, else the last one.
-fn word(row: &Exported) -> Option<&ExportedVerdict> {
+/// The verdict that the flat columns show: the one that decides the item, else the last.
+fn shown_verdict(row: &Exported) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
 
-/// The label of what was decided. Of several verdicts the middle one decides, and the last may have said something else; where nobody said just
-/// that, there is none.
+/// The label of the final reward: of the shown verdict, or of the last verdict with that reward.
+/// None if no verdict has it, as with a median between two.
 fn label(row: &Exported) -> Option<String> {
-    let last = word(row)?;
+    let last = shown_verdict(row)?;
     let says = |verdict: &&ExportedVerdict| row.reward.is_none_or(|reward| verdict.reward == reward);
     Some(last).filter(says).or_else(|| row.verdicts.iter().rev().find(says))?.label.clone()
 }
 
 fn pick(row: &Exported) -> Option<ExportedPick> {
-    word(row)?.pick
+    shown_verdict(row)?.pick
 }
 
 fn source(verdict: &ExportedVerdict) -> &'static str {
@@ -36,8 +36,8 @@ fn source(verdict: &ExportedVerdict) -> &'static str {
     }
 }
 
-/// A verdict with all that is known of it.
-fn whole(verdict: &ExportedVerdict) -> Value {
+/// A verdict with all its fields, as JSON.
+fn verdict_json(verdict: &ExportedVerdict) -> Value {
     let time = |at: i64| Time(at).to_string();
     let pick = verdict.pick.as_ref();
     json!({
@@ -59,13 +59,13 @@ fn whole(verdict: &ExportedVerdict) -> Value {
     })
 }
 
-/// Who did not want the item, and why.
-fn skip(skip: &Skipped) -> Value {
+/// A skip with its reviewer and reason, as JSON.
+fn skip_json(skip: &Skipped) -> Value {
     json!({"reviewer": skip.reviewer, "reason": skip.reason, "skipped_at": Time(skip.at).to_string()})
 }
 
-/// A name of ours that no evaluator and no tag has.
-fn free(name: &str, taken: &[&String]) -> String {
+/// The name of an own column, prefixed while an evaluator or a tag has the same.
+fn free_name(name: &str, taken: &[&String]) -> String {
     let mut name = name.to_string();
     while taken.iter().any(|other| **other == name) {
         name = format!("jurybox_{name}");
@@ -73,13 +73,18 @@ fn free(name: &str, taken: &[&String]) -> String {
     name
 }
 
-/// The columns of the table of a queue with these evaluators and tags. `reward` is what people decided, and empty where only a rule did: what is
-/// learnt from the table is what the queue has learnt from. The flat columns are those of the verdict that came last of those that decided, `label` that of the reward; `verdicts` has all of them.
-/// With `drawn`, only items that were drawn on arrival have a reward, and the probability of that: whoever weighs rewards by probabilities can
-/// use no others. A good item is looked at whether it is drawn or not, and would count twice; and what came unasked has none at all.
-pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(String, Cell<Exported>)> {
+/// The columns of the export. `reward` is the final reward decided by people, and empty where only
+/// a rule decided, so that a jury taught from the table learns what the queue has learnt. The flat
+/// columns show one verdict; `verdicts` has all. With `random_checks_only`, only random checks have
+/// a reward, and `probability` is that of the check: these rewards can be weighted by probability.
+/// Other items have been picked, and would bias the result.
+pub fn columns(
+    evaluators: &[String],
+    tags: &[String],
+    random_checks_only: bool,
+) -> Vec<(String, Cell<Exported>)> {
     let taken: Vec<&String> = evaluators.iter().chain(tags).collect();
-    let ours = |name: &str, cell| (free(name, &taken), cell);
+    let ours = |name: &str, cell| (free_name(name, &taken), cell);
     let mut columns = vec![
         ours("item", Cell::Text(Box::new(|row: &Exported| Some(row.id.clone())))),
         ours("arrived_at", Cell::Time(Box::new(|row| Some(row.arrived)))),
@@ -97,45 +102,43 @@ pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(Stri
         ours(
             "reward",
             Cell::Number(Box::new(move |row: &Exported| {
-                row.reward.filter(|_| !drawn || row.audit.is_some())
+                row.reward.filter(|_| !random_checks_only || row.audit.is_some())
             })),
         ),
         ours("label", Cell::Text(Box::new(label))),
-        ours("reviewer", Cell::Text(Box::new(|row| Some(word(row)?.reviewer.clone())))),
-        ours("source", Cell::Text(Box::new(|row| Some(source(word(row)?).into())))),
+        ours("reviewer", Cell::Text(Box::new(|row| Some(shown_verdict(row)?.reviewer.clone())))),
+        ours("source", Cell::Text(Box::new(|row| Some(source(shown_verdict(row)?).into())))),
         ours(
             "probability",
-            Cell::Number(Box::new(
-                move |row| {
-                    if drawn { row.audit } else { pick(row).map(|pick| pick.probability) }
-                },
-            )),
+            Cell::Number(Box::new(move |row| {
+                if random_checks_only { row.audit } else { pick(row).map(|pick| pick.probability) }
+            })),
         ),
         ours("explored", Cell::Flag(Box::new(|row| Some(pick(row)?.explored)))),
         ours("model_id", Cell::Whole(Box::new(|row| pick(row)?.model))),
         ours("claimed_at", Cell::Time(Box::new(|row| pick(row)?.claimed))),
-        ours("given_at", Cell::Time(Box::new(|row| Some(word(row)?.given)))),
-        ours("observed_at", Cell::Time(Box::new(|row| word(row)?.observed))),
+        ours("given_at", Cell::Time(Box::new(|row| Some(shown_verdict(row)?.given)))),
+        ours("observed_at", Cell::Time(Box::new(|row| shown_verdict(row)?.observed))),
         ours("due_at", Cell::Time(Box::new(|row| row.due))),
         ours("payload", Cell::Json(Box::new(|row| row.payload.clone()))),
         ours(
             "verdicts",
             Cell::Json(Box::new(|row| {
-                Some(Value::from(row.verdicts.iter().map(whole).collect::<Vec<_>>()).to_string())
+                Some(Value::from(row.verdicts.iter().map(verdict_json).collect::<Vec<_>>()).to_string())
             })),
         ),
         ours(
             "skips",
             Cell::Json(Box::new(|row| {
-                Some(Value::from(row.skips.iter().map(skip).collect::<Vec<_>>()).to_string())
+                Some(Value::from(row.skips.iter().map(skip_json).collect::<Vec<_>>()).to_string())
             })),
         ),
     ]);
     columns
 }
 
-/// All pages of a queue, one after the other, given how one is had. Those of large payloads are made shorter. A queue that is given other
-/// evaluators meanwhile would be two tables: then there is none.
+/// Passes all pages of a queue to `each`, given a function that reads one. Pages become shorter for
+/// large payloads. Fails if the queue's evaluators change meanwhile, because columns would change.
 pub fn pages<E: From<Error>>(
     mut page: impl FnMut(u64, u64) -> Result<ExportPage, Error>,
     mut each: impl FnMut(&ExportPage) -> Result<(), E>,
@@ -145,7 +148,7 @@ pub fn pages<E: From<Error>>(
         let now = page(after, many)?;
         if evaluators.get_or_insert_with(|| now.evaluators.clone()) != &now.evaluators {
             return Err(Error::Conflict(
-                "the queue was given other evaluators meanwhile: export it again".into(),
+                "the queue's evaluators changed during the export: start it again".into(),
             )
             .into());
         }
@@ -196,10 +199,10 @@ mod tests {
         assert_eq!(asked[..2], [16, 64]);
     }
 
-    /// Three said no, yes, no, and the last of them changed his mind twice: the label is that of the reward.
+    /// The median reward decides: its label is shown, not that of the last verdict.
     #[test]
     fn the_label_is_that_of_what_was_decided() {
-        let said = |label: &str, reward: f64, decides: bool| ExportedVerdict {
+        let verdict = |label: &str, reward: f64, decides: bool| ExportedVerdict {
             id: label.into(),
             reviewer: label.into(),
             source: Source::Reviewer,
@@ -214,7 +217,11 @@ mod tests {
         };
         let decided = |reward: Option<f64>| {
             let row = page(0, 1, 0, 1).items.remove(0);
-            label(&Exported { reward, verdicts: vec![said("no", 0.0, false), said("yes", 1.0, true)], ..row })
+            label(&Exported {
+                reward,
+                verdicts: vec![verdict("no", 0.0, false), verdict("yes", 1.0, true)],
+                ..row
+            })
         };
         assert_eq!(decided(Some(0.0)).as_deref(), Some("no"));
         assert_eq!(decided(Some(1.0)).as_deref(), Some("yes"));

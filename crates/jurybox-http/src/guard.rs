@@ -1,4 +1,5 @@
-//! Who asks, whether they may, and whether they ask too often.
+//! Access control: who makes a request (by key, session, proxy or from this machine), with which
+//! role, and how often.
 
 use crate::app::App;
 use crate::handlers::queue_of;
@@ -16,43 +17,43 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long keys that were read are taken to be all: one that was revoked works no longer than this.
+/// How often keys are read again: a revoked key works no longer than this.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// How long a request waits for them to be read again.
+/// How long a request waits for the keys to be read.
 const READ_WITHIN: Duration = Duration::from_secs(2);
 
-/// The address that a connection comes from.
+/// The client's address of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Who asks.
+/// The authenticated caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The name for the log.
+    /// The caller's name in the activity log.
     pub(crate) actor: String,
     roles: Vec<Role>,
-    /// The queues that it may ask; all where none is named.
+    /// The queues it may use; empty for all.
     queues: Vec<String>,
-    /// The reviewer that it must be, where its key or a proxy says who is there, or who has logged in on a page.
+    /// The reviewer it must act as, given by the key, the proxy or the session.
     reviewer: Option<String>,
-    /// Whether its key says so: then it is nobody else, whatever its roles.
+    /// Whether the key is bound to its reviewer, whatever its roles.
     is_bound: bool,
-    /// The key that it has shown, by its hash.
+    /// The hash of the key, if there is one.
     key: Option<[u8; 32]>,
-    /// The session in which it has shown that on a page, by the hash of its word.
+    /// The hash of the session token, if the caller is logged in.
     session: Option<[u8; 32]>,
-    /// On this machine, where there are no keys.
+    /// Whether the caller is on this machine and needs no key, because there are none.
     is_local: bool,
 }
 
 impl Caller {
-    /// Refuses a caller without a role for what only some of a route's requests take.
+    /// Refuses a caller without a role that this particular request needs.
     pub(crate) fn needs(&self, role: Role, what: &str) -> Result<(), Problem> {
         if self.may(role) {
             return Ok(());
         }
         Err(forbidden(format!(
-            "{what} takes the role `{}`, which `{}` does not have",
+            "{what} needs the role `{}`, which `{}` does not have",
             role.name(),
             self.actor
         )))
@@ -66,30 +67,32 @@ impl Caller {
         self.queues.is_empty() || self.queues.iter().any(|own| own == queue)
     }
 
-    /// Whether it has logged in on a page, and can leave.
+    /// Whether the caller has a login session that can be ended.
     pub(crate) fn has_session(&self) -> bool {
         self.session.is_some()
     }
 
-    /// Whether what let it in still would: neither its key was revoked since, nor its session ended, nor a server locked that was open.
+    /// Whether the caller's access still holds: the key is valid, the session lasts, and an open
+    /// server is still open.
     pub(crate) async fn may_stay(&self, app: &App) -> bool {
-        refreshed(app).await;
+        refresh_keys(app).await;
         let known = self.key.is_none_or(|key| app.0.keys.opens(&key));
         let there = self.session.is_none_or(|word| app.0.sessions.key_of(&word).is_some());
         known && there && (!self.is_local || app.is_open())
     }
 
-    /// Who reviews, where that is known without asking: a proxy says who is there, and a key has a name.
+    /// The name the caller reviews as, if known: the reviewer, else the key's name.
     pub(crate) fn reviews_as(&self) -> Option<&str> {
         self.reviewer.as_deref().or((!self.is_local).then_some(self.actor.as_str()))
     }
 
-    /// Refuses a reviewer that is somebody else.
+    /// Refuses a request in the name of another reviewer.
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
             Some(own) if own != reviewer && (self.is_bound || !self.may(Role::Admin)) => {
-                let detail = format!("it is `{own}` who is there, and the request speaks for `{reviewer}`");
-                Err(refused(detail, "Leave the reviewer out, or name the one who is there."))
+                let detail =
+                    format!("the request is authenticated as `{own}`, and names the reviewer `{reviewer}`");
+                Err(refused(detail, "Name the reviewer that the key, proxy or session belongs to."))
             }
             _ => Ok(()),
         }
@@ -106,25 +109,25 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
 /// The keys, read again every second.
 pub(crate) struct Keys {
-    by_hash: RwLock<Arc<HashMap<[u8; 32], Known>>>,
-    /// Whether there is a key, was one, or nobody has been able to look yet.
+    by_hash: RwLock<Arc<HashMap<[u8; 32], LoadedKey>>>,
+    /// Whether a key exists or ever existed; true until keys have been read.
     had: AtomicBool,
-    /// Whether they have ever been read: until then nobody can be told whether they may ask.
+    /// Whether keys have been read at all. Before that, nobody is refused or let in.
     known: AtomicBool,
     read: Mutex<Option<Instant>>,
-    /// Somebody is at it, and may be for long where the database hangs.
+    /// Whether keys are being read now, which can take long if the database hangs.
     reading: AtomicBool,
-    /// The same of writing down when a key was used.
+    /// Whether the last use of a key is being stored now.
     noting: AtomicBool,
 }
 
-/// A key, and when it was last written down that it is used.
-struct Known {
+/// A key, and when its last use was stored.
+struct LoadedKey {
     key: Key,
     noted: AtomicI64,
 }
 
-/// The system's clock in microseconds since 1970.
+/// The system's clock, in microseconds since 1970.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -155,7 +158,7 @@ impl Keys {
         let keys = service
             .keys()?
             .into_iter()
-            .map(|key| (key.hash, Known { noted: AtomicI64::new(key.used.unwrap_or(0)), key }));
+            .map(|key| (key.hash, LoadedKey { noted: AtomicI64::new(key.used.unwrap_or(0)), key }));
         let keys = keys.collect();
         let had = service.had_keys()?;
         if let Ok(mut there) = self.by_hash.write() {
@@ -169,11 +172,11 @@ impl Keys {
         Ok(())
     }
 
-    fn all(&self) -> Arc<HashMap<[u8; 32], Known>> {
+    fn all(&self) -> Arc<HashMap<[u8; 32], LoadedKey>> {
         self.by_hash.read().map(|keys| keys.clone()).unwrap_or_default()
     }
 
-    /// Whether there is a key with this hash that has not expired.
+    /// Whether a key with this hash exists and has not expired.
     fn opens(&self, hash: &[u8; 32]) -> bool {
         self.all().get(hash).is_some_and(|known| !known.key.has_expired(now()))
     }
@@ -182,8 +185,8 @@ impl Keys {
         self.all().is_empty()
     }
 
-    /// Whether there has never been one.
-    pub(crate) fn were_never(&self) -> bool {
+    /// Whether no key has ever existed.
+    pub(crate) fn never_existed(&self) -> bool {
         !self.had.load(Ordering::Acquire)
     }
 
@@ -191,8 +194,9 @@ impl Keys {
         self.known.load(Ordering::Acquire)
     }
 
-    /// Whether it is time to read them again; whoever is told so does it.
-    fn are_old(&self) -> bool {
+    /// Whether the keys should be read again. True is returned to one caller only, who then reads
+    /// them.
+    fn must_be_read(&self) -> bool {
         let Ok(mut read) = self.read.lock() else { return false };
         let old =
             read.is_none_or(|read| read.elapsed() >= KNOWN_FOR) && !self.reading.load(Ordering::Acquire);
@@ -203,13 +207,13 @@ impl Keys {
     }
 }
 
-/// A server that has just started does not know its keys yet: who comes again is told.
+/// The problem while a new server has not read its keys yet.
 fn starting() -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "not_ready",
-        "the keys of this server have not been read yet",
-        "Ask again after the time that Retry-After names.",
+        "the server is starting and has not read its keys yet",
+        "Try again after the time in Retry-After.",
     )
     .retry_after(1)
 }
@@ -218,7 +222,7 @@ fn unauthorized() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
-        "the request has no key, or one that does not open anything here",
+        "the request has no key, or one that is not valid here",
         "Send Authorization: Bearer SECRET; jurybox server key add makes one.",
     )
 }
@@ -228,7 +232,7 @@ fn expired() -> Problem {
         StatusCode::UNAUTHORIZED,
         "unauthorized",
         "the key has expired",
-        "Make another with jurybox server key add; jurybox server key list shows until when each opens.",
+        "Make a new one with jurybox server key add; jurybox server key list shows when keys expire.",
     )
 }
 
@@ -240,43 +244,43 @@ fn refused(detail: impl Into<String>, advice: &'static str) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "forbidden", detail, advice)
 }
 
-/// What a route takes.
+/// The access rule of a route.
 #[derive(Clone)]
-pub(crate) struct Need {
+pub(crate) struct RouteAccess {
     pub(crate) app: App,
-    /// Any of these. None at all: anybody may ask.
+    /// The roles that give access: any one of them. None for a public route.
     pub(crate) roles: Vec<Role>,
-    /// Whether it is a page: who has logged in there is known by a cookie, which opens nothing else.
+    /// Whether it is a page. Sessions are valid for pages only.
     pub(crate) page: bool,
 }
 
-/// The routes about no single queue that a key for some queues may ask: each tells it of those alone.
+/// Routes without a queue that a key for some queues may use: they show those queues only.
 const ACROSS: [&str; 5] = ["/", "/go", "/live", "/metrics", "/v1/queues"];
 
-/// Lets a request pass that may.
-pub(crate) async fn guard(State(need): State<Need>, mut request: Request, next: Next) -> Response {
-    match admitted(&need, &mut request).await {
+/// Middleware: passes a request on if the caller has access.
+pub(crate) async fn guard(State(need): State<RouteAccess>, mut request: Request, next: Next) -> Response {
+    match authorize(&need, &mut request).await {
         Ok(()) => next.run(request).await,
         Err(problem) => axum::response::IntoResponse::into_response(problem),
     }
 }
 
-async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
+async fn authorize(need: &RouteAccess, request: &mut Request) -> Result<(), Problem> {
     let app = &need.app;
     if need.roles.is_empty() {
         return Ok(());
     }
-    refreshed(app).await;
+    refresh_keys(app).await;
     if !app.0.keys.are_known() {
         return Err(starting());
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    let session = if need.page { logged_in(app, request) } else { None };
-    // Only a browser sends a cookie, and it says where the page is from that asks.
+    let session = if need.page { session_caller(app, request) } else { None };
+    // Only browsers send a cookie, and they also send the origin of the page.
     same_origin(app, request.method(), request.headers(), peer, session.is_some())?;
     let caller = match session {
         Some(caller) => caller,
-        None => identified(app, request.headers(), peer)?,
+        None => authenticate(app, request.headers(), peer)?,
     };
     let counted = app.0.settings.limits.count_local || !caller.is_local;
     let taken = if counted { app.0.buckets.take(&caller.actor, Instant::now()) } else { Ok(()) };
@@ -284,8 +288,8 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
         Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "too_many_requests",
-            format!("`{}` asks more often than is allowed", caller.actor),
-            "Ask again after the time that Retry-After names; send items in batches.",
+            format!("`{}` sends more requests than its limit allows", caller.actor),
+            "Try again after the time in Retry-After, and send items in batches.",
         )
         .retry_after(seconds)
     })?;
@@ -299,14 +303,14 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
         None => caller.queues.is_empty() || route.is_some_and(|route| ACROSS.contains(&route.as_str())),
     };
     if !within {
-        return Err(forbidden(format!("`{}` is not for this queue", caller.actor)));
+        return Err(forbidden(format!("`{}` has no access to this queue", caller.actor)));
     }
     note_use(app, &caller);
     request.extensions_mut().insert(caller);
     Ok(())
 }
 
-/// Has it written down, beside the request, that a key is used: once in a while, so that reading stays reading.
+/// Stores, in the background and not too often, that a key was used.
 fn note_use(app: &App, caller: &Caller) {
     let (keys, now) = (app.0.keys.all(), now());
     let Some(known) = caller.key.and_then(|key| keys.get(&key)) else { return };
@@ -317,38 +321,38 @@ fn note_use(app: &App, caller: &Caller) {
     known.noted.store(now, Ordering::Relaxed);
     let (app, name) = (app.clone(), known.key.name.clone());
     tokio::task::spawn_blocking(move || {
-        // What cannot be written now is written when the keys have been read again.
+        // If this fails, it is stored after the keys have been read again.
         let _ = app.0.service.use_key(&name, now);
         app.0.keys.noting.store(false, Ordering::Release);
     });
 }
 
-/// Reads the keys again where it is time to.
-pub(crate) async fn refreshed(app: &App) {
-    if app.0.keys.are_old() {
+/// Reads the keys again if they are too old.
+pub(crate) async fn refresh_keys(app: &App) {
+    if app.0.keys.must_be_read() {
         let again = app.clone();
-        // What cannot be read now stays as it was.
+        // If reading fails, the known keys stay.
         let read = app.wait(move || again.0.keys.load(&again.0.service));
-        // Where the database hangs, those that were known are good enough: nothing can be had from it by them either.
+        // If the database hangs, the known keys are good enough: nothing can be read anyway.
         let _ = tokio::time::timeout(READ_WITHIN, read).await;
     }
 }
 
-/// Who has logged in on a page, unless a header says who asks.
-fn logged_in(app: &App, request: &Request) -> Option<Caller> {
+/// The caller of a login session, unless the request has an `Authorization` header.
+fn session_caller(app: &App, request: &Request) -> Option<Caller> {
     let headers = request.headers();
     if headers.contains_key(header::AUTHORIZATION) {
         return None;
     }
     let (word, key) = app.0.sessions.known(headers)?;
-    let caller = app.0.keys.all().get(&key).and_then(|known| by_key(&known.key).ok())?;
-    // A program may speak for many reviewers; a person is who the key says.
+    let caller = app.0.keys.all().get(&key).and_then(|known| caller_by_key(&known.key).ok())?;
+    // A program may act for many reviewers, a person at a page only as one.
     let reviewer = caller.reviewer.clone().unwrap_or_else(|| caller.actor.clone());
     Some(Caller { reviewer: Some(reviewer), session: Some(word), ..caller })
 }
 
-/// Who asks with a key, unless it has expired.
-fn by_key(key: &Key) -> Result<Caller, Problem> {
+/// The caller that a key stands for, unless it has expired.
+fn caller_by_key(key: &Key) -> Result<Caller, Problem> {
     if key.has_expired(now()) {
         return Err(expired());
     }
@@ -366,11 +370,12 @@ fn by_key(key: &Key) -> Result<Caller, Problem> {
     })
 }
 
-/// Whether a secret is that of a key, also of one that was made just now. Who shows a wrong one waits for the answer, and cannot try many.
-pub(crate) async fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
+/// The hash of a secret if it is that of a key, even of a new one. A wrong secret is answered late,
+/// which slows down guessing.
+pub(crate) async fn verify_secret(app: &App, secret: &str) -> Option<[u8; 32]> {
     let hash = hash_of_secret(secret);
     let is_known = async || {
-        refreshed(app).await;
+        refresh_keys(app).await;
         app.0.keys.opens(&hash)
     };
     if is_known().await {
@@ -380,30 +385,30 @@ pub(crate) async fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
     is_known().await.then_some(hash)
 }
 
-fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
-    if let Some(said) = headers.get(header::AUTHORIZATION) {
+fn authenticate(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
         let (scheme, secret) =
-            said.to_str().ok().and_then(|said| said.split_once(' ')).ok_or_else(unauthorized)?;
+            value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or_else(unauthorized)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(unauthorized());
         }
-        // Found by its hash: how long that takes says nothing about the secret.
+        // Looked up by hash, so that the time taken reveals nothing about the secret.
         let keys = app.0.keys.all();
         let known = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
-        return by_key(&known.key);
+        return caller_by_key(&known.key);
     }
     if let Some(proxy) = &app.0.settings.proxy
         && proxy.is_at(peer)
         && let Some(who) = headers.get(&proxy.header)
     {
-        // A proxy that adds to what a client sent says two things, and the first is the client's.
+        // If a proxy appends to the client's header, the first value is the client's.
         if headers.get_all(&proxy.header).iter().count() > 1 {
             return Err(Problem::malformed(format!(
-                "there are several headers `{}`: the proxy must replace what clients send under that name",
+                "there are several `{}` headers: the proxy must replace what clients send under that name",
                 proxy.header
             )));
         }
-        // Names have letters of all alphabets, which are UTF-8 here.
+        // Names may contain any letters, as UTF-8.
         let who = std::str::from_utf8(who.as_bytes()).ok();
         let who = who
             .filter(|who| !who.is_empty() && who.len() <= 512 && !who.contains(char::is_control))
@@ -436,17 +441,18 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
     Err(if app.0.settings.proxy.is_none() && app.0.keys.are_none() { no_keys() } else { unauthorized() })
 }
 
-/// All keys were revoked: that closes a server, and does not open it.
+/// The problem once all keys are revoked: the server is then closed to everybody.
 fn no_keys() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
-        "no key opens this server: those there were have been revoked",
-        "Add one with jurybox server key add; a running server knows it within a second.",
+        "all keys of this server have been revoked",
+        "Add one with jurybox server key add; a running server accepts it within a second.",
     )
 }
 
-/// Without keys, a page from elsewhere must not get in by a name that it has let lead here.
+/// Refuses requests to another host name while there are no keys: a foreign page could reach this
+/// server by DNS rebinding.
 fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return Ok(()) };
     let name = match host.strip_prefix('[') {
@@ -461,8 +467,8 @@ fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "misdirected",
-        "without keys this server answers to localhost alone",
-        "Ask http://127.0.0.1, or make a key with jurybox server key add.",
+        "without keys this server answers requests to localhost only",
+        "Use http://127.0.0.1, or make a key with jurybox server key add.",
     ))
 }
 
@@ -482,31 +488,31 @@ mod tests {
             used: None,
             hash: [0; 32],
         };
-        let ann = by_key(&key).unwrap();
+        let ann = caller_by_key(&key).unwrap();
         assert!(ann.is("ann").is_ok() && ann.is("bob").is_err());
         assert_eq!((ann.reviews_as(), ann.actor.as_str()), (Some("ann"), "desk"));
-        let tool = by_key(&Key { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
+        let tool = caller_by_key(&Key { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
         assert!(tool.is("ann").is_ok() && tool.is("bob").is_ok());
-        assert!(by_key(&Key { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
-        assert!(by_key(&Key { expires: Some(now()), ..key }).is_err());
+        assert!(caller_by_key(&Key { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
+        assert!(caller_by_key(&Key { expires: Some(now()), ..key }).is_err());
     }
 
-    /// Nobody is told to stay out for good by a server that has not looked yet.
+    /// Before keys are read, requests are answered with 503 and not with 401.
     #[tokio::test]
     async fn before_the_keys_are_read_everybody_is_told_to_come_again() {
         let folder = tempfile::tempdir().unwrap();
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let app = App::new(service, crate::Settings::default());
-        // Somebody else is reading them just now.
-        assert!(app.0.keys.are_old());
-        let need = Need { app: app.clone(), roles: vec![Role::Read], page: false };
+        // Takes the turn to read keys, so that the request finds none read.
+        assert!(app.0.keys.must_be_read());
+        let need = RouteAccess { app: app.clone(), roles: vec![Role::Read], page: false };
         let ask = || Request::new(axum::body::Body::empty());
-        let refused = admitted(&need, &mut ask()).await.unwrap_err();
+        let refused = authorize(&need, &mut ask()).await.unwrap_err();
         assert_eq!(
             axum::response::IntoResponse::into_response(refused).status(),
             StatusCode::SERVICE_UNAVAILABLE
         );
         app.0.keys.load(&app.0.service).unwrap();
-        admitted(&need, &mut ask()).await.unwrap();
+        authorize(&need, &mut ask()).await.unwrap();
     }
 }

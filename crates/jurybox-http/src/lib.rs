@@ -1,46 +1,51 @@
-//! Queues over HTTP: `/v1`, keys, limits, metrics, and the document that describes it.
+//! The HTTP server of Jurybox: the API under `/v1`, HTML pages, keys, limits, metrics and webhooks.
 //!
-//! # The design in six sentences
+//! # Design
 //!
-//! [`jurybox_server::Service`] knows everything about queues and nothing of HTTP; this crate is the other way round. Every route is one
-//! line of a table (`routes.rs`), which says its method, path, role and schemas: the router, the check of keys and the OpenAPI document are
-//! all made of that table, so that they cannot disagree. A request passes, from the outside in: `observe` (an id, a line in the log,
-//! metrics, headers), a net for panics, `guard` (who asks, and may they; how often), and its handler. Bodies are read by `body` alone,
-//! within limits of size and time. Requests that change a queue go to its clerk without holding a thread; what looks at a queue waits
-//! on a thread for that. Every error is a [`Problem`].
+//! [`jurybox_server::Service`] implements queues and knows nothing of HTTP; this crate is the
+//! reverse.
+//!
+//! - Every API route is an entry of one table (`routes.rs`) with method, path, role and schemas.
+//!   The router, access control and the OpenAPI document are made from it, so they cannot disagree.
+//! - A request passes `observe` (id, log line, metrics, headers), a handler for panics, `guard`
+//!   (authentication, roles, rate limit), and its handler.
+//! - Bodies are read by `body` within limits of size and time.
+//! - A request that changes a queue goes to the queue's worker without blocking a thread. Reads run
+//!   on threads that may block.
+//! - Every error is a [`Problem`].
 #![forbid(unsafe_code)]
 
-mod addresses;
 mod app;
 mod body;
-mod buckets;
+mod connection_limit;
 mod demo;
 mod export;
 mod guard;
 mod handlers;
-mod hooks;
 mod listen;
-mod log;
+mod log_writer;
 mod metrics;
 mod observe;
 mod openapi;
 mod origin;
 mod pages;
-mod patient;
 mod problem;
-mod process;
-mod rest;
+mod process_metrics;
+mod rate_limit;
 mod routes;
 mod settings;
 mod time;
 mod tls;
+mod unread_body;
+mod webhooks;
 mod wire;
+mod write_timeout;
 
 pub use app::App;
-pub use demo::Demo;
+pub use demo::DemoControl;
 pub use export::{columns as export_columns, pages as export_pages};
 pub use listen::{Listening, listen};
 pub use problem::Problem;
-pub use settings::{Limits, Log, Proxy, Settings, Tls, Webhooks};
-pub use tls::Certificate;
+pub use settings::{Limits, LogFormat, Proxy, Settings, Tls, Webhooks};
+pub use tls::TlsCertificate;
 pub use wire::report_document;

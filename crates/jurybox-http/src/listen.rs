@@ -1,10 +1,10 @@
-//! The loop that accepts connections: with time limits for slow clients, and an end that lets answers out.
+//! The accept loop: connections with time limits, TLS, and a graceful shutdown.
 
-use crate::addresses::Addresses;
 use crate::app::App;
+use crate::connection_limit::ConnectionLimit;
 use crate::guard::Peer;
-use crate::patient::Patient;
-use crate::tls::Certificate;
+use crate::tls::TlsCertificate;
+use crate::write_timeout::WriteTimeout;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -19,49 +19,50 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
-/// How long answers that are being made may take once the server is to end.
+/// How long running requests may take during shutdown.
 const LAST_ANSWERS: Duration = Duration::from_secs(25);
-/// The largest head of a request.
+/// The most bytes of a request's head.
 pub(crate) const HEAD: usize = 64 << 10;
 
-/// A server that has its port, and does not answer yet.
+/// A server bound to its port that does not answer yet.
 pub struct Listening {
     listener: TcpListener,
-    certificate: Option<Certificate>,
+    certificate: Option<TlsCertificate>,
     app: App,
 }
 
-/// Takes the port.
+/// Binds the port.
 pub async fn listen(app: App) -> std::io::Result<Listening> {
-    let certificate = app.0.settings.tls.as_ref().map(Certificate::read).transpose()?;
+    let certificate = app.0.settings.tls.as_ref().map(TlsCertificate::read).transpose()?;
     let listener = TcpListener::bind(app.0.settings.listen).await?;
     Ok(Listening { listener, certificate, app })
 }
 
 impl Listening {
-    /// The address it has; its port is a free one where none was named.
+    /// The bound address, with the actual port if 0 was requested.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// What it speaks TLS with, where it does.
-    pub fn certificate(&self) -> Option<Certificate> {
+    /// The TLS certificate, if there is one; it can be renewed.
+    pub fn certificate(&self) -> Option<TlsCertificate> {
         self.certificate.clone()
     }
 
-    /// Answers until the end, and then lets those answers out that are being made.
+    /// Serves until `end`, then lets running requests finish.
     pub async fn run(self, end: impl Future<Output = ()>) {
         let Listening { listener, certificate, app } = self;
         let (router, limits) = (app.router(), app.0.settings.limits.clone());
         let connections = Arc::new(Semaphore::new(limits.connections));
-        let addresses = Addresses::new(limits.per_address);
+        let addresses = ConnectionLimit::new(limits.max_connections_per_address);
         let proxy = app.0.settings.proxy.clone();
         let graceful = GracefulShutdown::new();
         let mut protocol = http1::Builder::new();
-        protocol.timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEAD);
+        protocol.timer(TokioTimer::new()).header_read_timeout(limits.client_timeout).max_buf_size(HEAD);
         tokio::pin!(end);
         let (stop_webhooks, stopped) = tokio::sync::oneshot::channel::<()>();
-        let webhooks = tokio::spawn(crate::hooks::follow(app.clone(), async move { drop(stopped.await) }));
+        let webhooks =
+            tokio::spawn(crate::webhooks::deliver_all(app.clone(), async move { drop(stopped.await) }));
         let pages = tokio::spawn(crate::pages::watch(app.clone()));
         loop {
             let accepted = async {
@@ -73,11 +74,11 @@ impl Listening {
                 () = &mut end => break,
             };
             let (Ok((stream, peer)), Ok(permit)) = accepted else {
-                // Too many open files, mostly: others will close theirs.
+                // Usually too many open files: others will be closed.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            // Behind a proxy are many.
+            // Connections of a proxy are not limited by address.
             let counts = !proxy.as_ref().is_some_and(|proxy| proxy.is_at(Some(peer.ip())));
             let place = if counts { addresses.take(peer.ip()) } else { None };
             if counts && place.is_none() {
@@ -85,23 +86,23 @@ impl Listening {
             }
             let permit = (permit, place);
             let _ = stream.set_nodelay(true);
-            let stream = Patient::new(stream, limits.patience);
+            let stream = WriteTimeout::new(stream, limits.client_timeout);
             let router = router.clone();
             let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
                 request.extensions_mut().insert(Peer(peer));
                 router.clone().oneshot(request.map(axum::body::Body::new) as Request)
             });
             let service = TowerToHyperService::new(service);
-            let Some(tls) = certificate.as_ref().map(Certificate::current) else {
+            let Some(tls) = certificate.as_ref().map(TlsCertificate::current) else {
                 let connection = graceful.watch(protocol.serve_connection(TokioIo::new(stream), service));
                 tokio::spawn(async move {
-                    // How a client leaves is its own affair.
+                    // Errors of a client's connection concern only that client.
                     let _ = connection.await;
                     drop(permit);
                 });
                 continue;
             };
-            let (protocol, watcher, patience) = (protocol.clone(), graceful.watcher(), limits.patience);
+            let (protocol, watcher, patience) = (protocol.clone(), graceful.watcher(), limits.client_timeout);
             tokio::spawn(async move {
                 if let Ok(Ok(stream)) = tokio::time::timeout(patience, tls.accept(stream)).await {
                     let _ = watcher.watch(protocol.serve_connection(TokioIo::new(stream), service)).await;
@@ -112,7 +113,7 @@ impl Listening {
         drop(listener);
         drop(stop_webhooks);
         pages.abort();
-        // Pages that listen would do so for good.
+        // Streams to pages would never end by themselves.
         app.0.watch.end();
         let all = async { tokio::join!(graceful.shutdown(), webhooks) };
         let _ = tokio::time::timeout(LAST_ANSWERS, all).await;

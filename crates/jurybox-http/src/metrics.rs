@@ -1,6 +1,6 @@
-//! What is counted, as Prometheus reads it.
+//! Metrics in the OpenMetrics text format, for Prometheus.
 
-use crate::process::Process;
+use crate::process_metrics::Process;
 use jurybox_server::{Standing, Webhook};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -15,48 +15,48 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     method: &'static str,
     route: String,
     status: u16,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Route {
+struct RouteLabel {
     route: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Named {
+struct QueueLabel {
     queue: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Hook {
+struct WebhookLabels {
     queue: String,
     webhook: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Sent {
+struct DeliveryLabels {
     arrived: &'static str,
 }
 
-type PerQueue = Family<Named, Gauge>;
+type PerQueue = Family<QueueLabel, Gauge>;
 
 /// The methods that are counted by name.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// A method as it is counted. Clients can invent any number of them, and each would be kept and told for good: those are counted together.
+/// The label of a method. Unknown methods share one label, because clients could invent any number.
 fn known(method: &str) -> &'static str {
     METHODS.into_iter().find(|known| *known == method).unwrap_or("OTHER")
 }
 
-/// What is counted.
+/// All metrics of the server.
 pub(crate) struct Metrics {
     registry: Registry,
-    answered: Family<Answered, Counter>,
-    seconds: Family<Route, Histogram>,
+    answered: Family<RequestLabels, Counter>,
+    seconds: Family<RouteLabel, Histogram>,
     items: PerQueue,
     pending: PerQueue,
     leased: PerQueue,
@@ -66,20 +66,20 @@ pub(crate) struct Metrics {
     lag: PerQueue,
     rankings: PerQueue,
     mismatches: PerQueue,
-    behind: Family<Hook, Gauge>,
-    failures: Family<Hook, Gauge>,
-    off: Family<Hook, Gauge>,
-    deliveries: Family<Sent, Counter>,
-    /// Webhooks that are left alone, as last seen.
+    behind: Family<WebhookLabels, Gauge>,
+    failures: Family<WebhookLabels, Gauge>,
+    off: Family<WebhookLabels, Gauge>,
+    deliveries: Family<DeliveryLabels, Counter>,
+    /// The number of stopped webhooks at the last check.
     webhooks_off: AtomicUsize,
     dropped: Counter,
     up: Gauge,
     disk_full: Gauge,
-    /// One text at a time: each is of the queues that its reader may look at.
+    /// Serialises the output, because each text holds the queues that its reader may see.
     writing: Mutex<()>,
 }
 
-/// From a millisecond to half a minute.
+/// The buckets of response times, in seconds.
 const STEPS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
 impl Metrics {
@@ -88,42 +88,45 @@ impl Metrics {
         all.register_collector(Box::new(Process));
         let registry = all.sub_registry_with_prefix("jurybox");
         let built = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-        registry.register("build", "The program that runs", built);
-        let answered = Family::<Answered, Counter>::default();
+        registry.register("build", "The version of the program", built);
+        let answered = Family::<RequestLabels, Counter>::default();
         registry.register("requests", "Requests answered", answered.clone());
-        let seconds = Family::<Route, Histogram>::new_with_constructor(|| Histogram::new(STEPS));
-        registry.register("request_seconds", "How long answers took", seconds.clone());
+        let seconds = Family::<RouteLabel, Histogram>::new_with_constructor(|| Histogram::new(STEPS));
+        registry.register("request_seconds", "Response times", seconds.clone());
         let mut gauge = |name: &str, help: &str| {
             let gauge = PerQueue::default();
             registry.register(name, help, gauge.clone());
             gauge
         };
-        let items = gauge("queue_items", "Items that ever came in");
-        let pending = gauge("queue_pending", "Open items in nobody's hands");
-        let leased = gauge("queue_leased", "Open items in somebody's hands");
+        let items = gauge("queue_items", "Items that ever arrived");
+        let pending = gauge("queue_pending", "Open items that no reviewer holds");
+        let leased = gauge("queue_leased", "Open items that a reviewer holds");
         let closed = gauge("queue_closed", "Closed items");
-        let verdicts = gauge("queue_verdicts", "Verdicts that stand");
-        let head = gauge("queue_head", "The last entry of the log");
-        let lag = gauge("queue_model_lag", "Entries of the log that the model which ranks has not seen");
-        let rankings = gauge("queue_rankings", "Orders made since the queue was opened");
-        let mismatches = gauge("queue_mismatches", "Checkpoints found to differ: an alarm");
+        let verdicts = gauge("queue_verdicts", "Current verdicts");
+        let head = gauge("queue_head", "Number of the last log entry");
+        let lag = gauge("queue_model_lag", "Log entries that the ranking model has not learnt from");
+        let rankings = gauge("queue_rankings", "Rankings made since the queue was opened");
+        let mismatches = gauge("queue_mismatches", "Checkpoints found to differ between servers: an alarm");
         let mut of_hooks = |name: &str, help: &str| {
-            let gauge = Family::<Hook, Gauge>::default();
+            let gauge = Family::<WebhookLabels, Gauge>::default();
             registry.register(name, help, gauge.clone());
             gauge
         };
-        let behind = of_hooks("webhook_behind", "Entries of the log that a webhook has still to be told");
-        let failures = of_hooks("webhook_failures", "How often a webhook has failed since it last succeeded");
-        let off =
-            of_hooks("webhook_off", "Whether a webhook has failed for too long and is left alone: an alarm");
-        let deliveries = Family::<Sent, Counter>::default();
-        registry.register("webhook_deliveries", "What was sent to webhooks", deliveries.clone());
+        let behind = of_hooks("webhook_behind", "Log entries still to be delivered to a webhook");
+        let failures = of_hooks("webhook_failures", "Failed deliveries to a webhook since the last success");
+        let off = of_hooks("webhook_off", "Whether a webhook was stopped after too many failures: an alarm");
+        let deliveries = Family::<DeliveryLabels, Counter>::default();
+        registry.register("webhook_deliveries", "Deliveries to webhooks", deliveries.clone());
         let dropped = Counter::default();
-        registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
+        registry.register(
+            "log_lines_dropped",
+            "Log lines dropped because the reader was too slow",
+            dropped.clone(),
+        );
         let up = Gauge::default();
         registry.register("database_up", "Whether the database answers", up.clone());
         let disk_full = Gauge::default();
-        let help = "Whether the database's disk was full when something was last written: an alarm";
+        let help = "Whether the database's disk was full at the last write: an alarm";
         registry.register("disk_full", help, disk_full.clone());
         Metrics {
             disk_full,
@@ -152,16 +155,16 @@ impl Metrics {
 
     pub(crate) fn note(&self, route: &str, method: &str, status: u16, took: Duration) {
         let (route, method) = (route.to_string(), known(method));
-        self.answered.get_or_create(&Answered { method, route: route.clone(), status }).inc();
-        self.seconds.get_or_create(&Route { route }).observe(took.as_secs_f64());
+        self.answered.get_or_create(&RequestLabels { method, route: route.clone(), status }).inc();
+        self.seconds.get_or_create(&RouteLabel { route }).observe(took.as_secs_f64());
     }
 
-    /// Something was sent to a webhook, and arrived or not.
+    /// Counts a delivery to a webhook, successful or not.
     pub(crate) fn note_delivery(&self, arrived: bool) {
-        self.deliveries.get_or_create(&Sent { arrived: if arrived { "yes" } else { "no" } }).inc();
+        self.deliveries.get_or_create(&DeliveryLabels { arrived: if arrived { "yes" } else { "no" } }).inc();
     }
 
-    /// Whether the database's disk is full.
+    /// Records whether the database's disk is full.
     pub(crate) fn note_disk_full(&self, full: bool) {
         self.disk_full.set(i64::from(full));
     }
@@ -170,12 +173,12 @@ impl Metrics {
         self.webhooks_off.store(many, Ordering::Relaxed);
     }
 
-    /// Webhooks that are left alone, as last seen.
+    /// The number of stopped webhooks at the last check.
     pub(crate) fn webhooks_off(&self) -> usize {
         self.webhooks_off.load(Ordering::Relaxed)
     }
 
-    /// All of it as text, with these queues and webhooks as they stand.
+    /// All metrics as text, with the current numbers of these queues and webhooks.
     pub(crate) fn text(
         &self,
         queues: &[(String, Standing)],
@@ -196,7 +199,7 @@ impl Metrics {
             &self.rankings,
             &self.mismatches,
         ];
-        // Queues that are gone are not told of.
+        // Deleted queues must not remain.
         all.iter().for_each(|family| family.clear());
         for (queue, standing) in queues {
             let counts = standing.counts;
@@ -212,17 +215,17 @@ impl Metrics {
                 standing.mismatches,
             ];
             for (family, value) in all.iter().zip(values) {
-                family.get_or_create(&Named { queue: queue.clone() }).set(whole(value));
+                family.get_or_create(&QueueLabel { queue: queue.clone() }).set(whole(value));
             }
         }
         [&self.behind, &self.failures, &self.off].iter().for_each(|family| family.clear());
         for hook in hooks {
-            let label = Hook { queue: hook.queue.clone(), webhook: hook.name.clone() };
+            let label = WebhookLabels { queue: hook.queue.clone(), webhook: hook.name.clone() };
             self.behind.get_or_create(&label).set(whole(hook.head.saturating_sub(hook.seen)));
             self.failures.get_or_create(&label).set(whole(hook.failures));
             self.off.get_or_create(&label).set(i64::from(hook.off));
         }
-        // It only ever grows: this sets it to what the writer of the log has counted.
+        // Sets the counter to the log writer's own count, which only grows.
         self.dropped.inner().store(dropped, Ordering::Relaxed);
         self.up.set(i64::from(up));
         let mut text = String::new();
@@ -239,7 +242,7 @@ mod tests {
     use std::time::Duration;
     use tower::ServiceExt;
 
-    /// What counts up is named as a counter; program and process have the names that dashboards know.
+    /// Counters end in `_total`, and process metrics have their standard names.
     #[test]
     fn program_and_process_are_told_by_their_usual_names() {
         let text = super::Metrics::new().text(&[], &[], 7, true);
@@ -268,12 +271,12 @@ mod tests {
         }
     }
 
-    /// Whatever strangers think up, as a method or as a path, it is counted under one name.
+    /// Invented methods and paths share their labels, so the number of series is bounded.
     #[tokio::test]
     async fn nobody_can_make_what_is_counted_grow() {
         let folder = tempfile::tempdir().unwrap();
         let service = jurybox_server::Service::open(folder.path(), Duration::ZERO).unwrap();
-        let app = App::new(service, Settings { log: crate::Log::Off, ..Settings::default() });
+        let app = App::new(service, Settings { log: crate::LogFormat::Off, ..Settings::default() });
         let router = app.router();
         for at in 0..200 {
             let (word, method) = (format!("x{at}"), format!("X{at}"));

@@ -1,4 +1,4 @@
-//! What is true of every request: an id, a line in the log, metrics, and headers that keep browsers careful.
+//! Middleware around every request: request id, log line, metrics and security headers.
 
 use crate::app::App;
 use crate::guard::{Caller, Peer};
@@ -6,9 +6,9 @@ use crate::handlers::queue_of;
 use crate::listen::HEAD;
 use crate::pages;
 use crate::problem::{Problem, RequestId};
-use crate::rest::Rest;
-use crate::settings::Log;
+use crate::settings::LogFormat;
 use crate::time::Time;
+use crate::unread_body::UnreadBody;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -18,12 +18,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Nothing is loaded from elsewhere, nothing is framed, and what the pages here need is within them.
+/// The content security policy of responses other than pages: nothing is loaded and nothing framed.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A line of the log. Neither ids of items nor queries nor headers are in it: they may be somebody's secret.
+/// A line of the request log. It has no item ids, queries or headers, which may be confidential.
 #[derive(Serialize)]
-struct Line<'a> {
+struct RequestLine<'a> {
     at: String,
     level: &'static str,
     request_id: &'a str,
@@ -34,7 +34,7 @@ struct Line<'a> {
     status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
-    /// What went wrong, where that is for whoever keeps the server alone.
+    /// The internal cause of an error, which clients are not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a str>,
     ms: f64,
@@ -44,24 +44,24 @@ struct Line<'a> {
     peer: Option<String>,
 }
 
-/// Sees a request in and its answer out.
+/// The outermost middleware.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let (head, body) = request.into_parts();
-    let (body, rest) = Rest::of(&head.headers, body);
+    let (body, rest) = UnreadBody::of(&head.headers, body);
     let mut request = Request::from_parts(head, body);
-    let id = RequestId(sane(&request).unwrap_or_else(new_id));
+    let id = RequestId(client_request_id(&request).unwrap_or_else(new_id));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_string());
     let route = route.unwrap_or_else(|| "unknown".into());
-    let queue = queue_of(&mut request).await.filter(|name| is_sane(name, 64));
+    let queue = queue_of(&mut request).await.filter(|name| is_loggable(name, 64));
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_string());
     let person = pages::is_person(request.headers()).then(|| request.uri().path().to_string());
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
-    request.extensions_mut().insert(Noted(who.clone()));
+    request.extensions_mut().insert(CallerSlot(who.clone()));
     let at_the_door = route == "/login" && request.method() == axum::http::Method::POST;
     let room = if at_the_door { &app.0.doorstep } else { &app.0.room }.try_acquire();
-    let mut response = if head_of(&request) > HEAD {
+    let mut response = if head_size(&request) > HEAD {
         too_long().into_response()
     } else if room.is_ok() || route == "/healthz" {
         next.run(request).await
@@ -76,7 +76,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
         cause = problem.cause().map(String::from);
-        // The same with the id in it, or in words; the headers that others have put on it stay.
+        // Writes the body again, as a page or with the request id. Headers set by other layers
+        // stay.
         if let Some(path) = person {
             pages::explain(&mut response, &problem, &id.0, &path);
         } else {
@@ -84,11 +85,11 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
             *response.body_mut() = problem.into_response_for(Some(&id)).into_body();
         }
     }
-    dress(&mut response, &id);
+    set_headers(&mut response, &id);
     let (status, took) = (response.status(), began.elapsed());
     app.0.metrics.note(&route, method.as_str(), status.as_u16(), took);
     let actor = who.lock().ok().and_then(|mut who| who.take());
-    let line = Line {
+    let line = RequestLine {
         at: now().to_string(),
         level: if status.is_server_error() { "error" } else { "info" },
         request_id: &id.0,
@@ -108,14 +109,14 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     response
 }
 
-/// Where a handler's caller is noted for the log.
+/// A slot for the caller's name, filled by an inner middleware.
 #[derive(Clone)]
-struct Noted(std::sync::Arc<std::sync::Mutex<Option<String>>>);
+struct CallerSlot(std::sync::Arc<std::sync::Mutex<Option<String>>>);
 
-/// Notes who asks, once that is known.
+/// Middleware behind the guard: fills the slot with the caller's name.
 pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
-    if let (Some(Noted(who)), Some(caller)) =
-        (request.extensions().get::<Noted>(), request.extensions().get::<Caller>())
+    if let (Some(CallerSlot(who)), Some(caller)) =
+        (request.extensions().get::<CallerSlot>(), request.extensions().get::<Caller>())
         && let Ok(mut who) = who.lock()
     {
         *who = Some(caller.actor.clone());
@@ -123,8 +124,9 @@ pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// How long the head of a request is: who reads it lets more pass than it should where much comes at once.
-fn head_of(request: &Request) -> usize {
+/// The size of a request's head. hyper accepts more than its limit if much arrives at once, so it
+/// is checked again.
+fn head_size(request: &Request) -> usize {
     let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>() + path
 }
@@ -134,7 +136,7 @@ fn too_long() -> Problem {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         "head_too_large",
         format!("the path and the headers have more than {HEAD} bytes"),
-        "Send what is long in the body.",
+        "Send long values in the body.",
     )
 }
 
@@ -142,31 +144,31 @@ fn busy() -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "busy",
-        "too many requests are being answered",
-        "Ask again after the time that Retry-After names, with the same Idempotency-Key.",
+        "the server is answering too many requests",
+        "Try again after the time in Retry-After, with the same Idempotency-Key.",
     )
     .retry_after(1)
 }
 
-/// What a panic becomes.
+/// The response to a panic in a handler.
 pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
-        "this is a fault of the program",
+        "the server failed with an internal error",
         "Please report it, with the lines about this request from the server's log.",
     )
     .into_response()
 }
 
-/// The id that the client gave, where it is one that a log can have.
-fn sane(request: &Request) -> Option<String> {
+/// The client's request id, if it is safe to log.
+fn client_request_id(request: &Request) -> Option<String> {
     let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
-    is_sane(id, 128).then(|| id.into())
+    is_loggable(id, 128).then(|| id.into())
 }
 
-/// Whether a name is one that a log can have: what clients make up else stays out of it.
-fn is_sane(name: &str, longest: usize) -> bool {
+/// Whether a text from a client is safe to log.
+fn is_loggable(name: &str, longest: usize) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=longest).contains(&name.len()) && name.bytes().all(is_plain)
 }
@@ -181,8 +183,8 @@ fn now() -> Time {
     Time(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// The headers of every answer.
-fn dress(response: &mut Response, id: &RequestId) {
+/// Sets the headers of every response.
+fn set_headers(response: &mut Response, id: &RequestId) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id.0) {
         headers.insert(REQUEST_ID, id);
@@ -197,11 +199,11 @@ fn dress(response: &mut Response, id: &RequestId) {
     }
 }
 
-fn text_of(log: Log, line: &Line<'_>) -> Option<String> {
+fn text_of(log: LogFormat, line: &RequestLine<'_>) -> Option<String> {
     match log {
-        Log::Off => None,
-        Log::Json => serde_json::to_string(line).ok(),
-        Log::Text => Some(format!(
+        LogFormat::Off => None,
+        LogFormat::Json => serde_json::to_string(line).ok(),
+        LogFormat::Text => Some(format!(
             "{} {} {} {} {} ms{}{}{}",
             line.at,
             line.status,

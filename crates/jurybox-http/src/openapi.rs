@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made of the table of routes; and a page to read it.
+//! The OpenAPI 3.1 document, made from the table of routes, and an HTML page of it.
 
 use crate::problem::ProblemBody;
 use crate::routes::{Route, table};
@@ -18,24 +18,24 @@ const JSON: &[&str] = &["application/json"];
 
 type Schemas = Vec<(String, RefOr<Schema>)>;
 
-/// What a body looks like.
+/// The schema of a body.
 #[derive(Clone)]
-pub(crate) struct Shape {
+pub(crate) struct BodySchema {
     name: Cow<'static, str>,
-    /// What it is; where it has no name, text of any of these kinds.
+    /// Its media types. A body without a schema name is a plain string of one of these types.
     kinds: &'static [&'static str],
     collect: fn(&mut Schemas),
 }
 
-impl Shape {
-    /// A schema that is put together here.
-    pub(crate) fn named(name: &'static str) -> Shape {
-        Shape { name: name.into(), kinds: JSON, collect: |_| {} }
+impl BodySchema {
+    /// A schema that is put together in this file.
+    pub(crate) fn named(name: &'static str) -> BodySchema {
+        BodySchema { name: name.into(), kinds: JSON, collect: |_| {} }
     }
 
-    /// Text, or bytes, of any of these kinds.
-    pub(crate) fn texts(kinds: &'static [&'static str]) -> Shape {
-        Shape { name: "".into(), kinds, collect: |_| {} }
+    /// Text or bytes of these media types.
+    pub(crate) fn texts(kinds: &'static [&'static str]) -> BodySchema {
+        BodySchema { name: "".into(), kinds, collect: |_| {} }
     }
 
     fn content(&self) -> Value {
@@ -49,29 +49,37 @@ impl Shape {
 }
 
 /// The schema of a type.
-pub(crate) fn of<T: ToSchema>() -> Shape {
+pub(crate) fn schema_of<T: ToSchema>() -> BodySchema {
     let collect = |schemas: &mut Schemas| {
         T::schemas(schemas);
         schemas.push((T::name().into(), T::schema()));
     };
-    Shape { name: T::name(), kinds: JSON, collect }
+    BodySchema { name: T::name(), kinds: JSON, collect }
 }
 
-/// Something that follows the question mark.
-pub(crate) struct Param {
+/// A query parameter.
+pub(crate) struct QueryParam {
     name: &'static str,
     about: &'static str,
     schema: &'static str,
     required: bool,
 }
 
-impl Param {
-    pub(crate) const fn required(name: &'static str, about: &'static str, schema: &'static str) -> Param {
-        Param { name, about, schema, required: true }
+impl QueryParam {
+    pub(crate) const fn required(
+        name: &'static str,
+        about: &'static str,
+        schema: &'static str,
+    ) -> QueryParam {
+        QueryParam { name, about, schema, required: true }
     }
 
-    pub(crate) const fn optional(name: &'static str, about: &'static str, schema: &'static str) -> Param {
-        Param { name, about, schema, required: false }
+    pub(crate) const fn optional(
+        name: &'static str,
+        about: &'static str,
+        schema: &'static str,
+    ) -> QueryParam {
+        QueryParam { name, about, schema, required: false }
     }
 }
 
@@ -79,68 +87,68 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// The document.
+/// Serves the document.
 pub(crate) async fn document() -> Response {
     static TEXT: OnceLock<String> = OnceLock::new();
-    let text = TEXT.get_or_init(|| described().to_string());
+    let text = TEXT.get_or_init(|| openapi_document().to_string());
     let mut response = Response::new(Body::from(text.as_str()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// The document as a page.
+/// Serves the document as a page.
 pub(crate) async fn page() -> Html<&'static str> {
     static TEXT: OnceLock<String> = OnceLock::new();
-    Html(TEXT.get_or_init(|| page_of(&described())))
+    Html(TEXT.get_or_init(|| page_of(&openapi_document())))
 }
 
-fn described() -> Value {
+fn openapi_document() -> Value {
     let (mut paths, mut schemas): (Map<String, Value>, Schemas) = (Map::new(), Vec::new());
     for route in table() {
         let operation = operation(&route, &mut schemas);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.to_ascii_lowercase()] = operation;
     }
-    (of::<ProblemBody>().collect)(&mut schemas);
-    (of::<wire::QueueNow>().collect)(&mut schemas);
+    (schema_of::<ProblemBody>().collect)(&mut schemas);
+    (schema_of::<wire::QueueProgress>().collect)(&mut schemas);
     let mut named: Map<String, Value> =
         schemas.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
-    put_together(&mut named);
+    complete_schemas(&mut named);
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Jurybox",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Items come in with scores, reviewers claim the next ones, verdicts come back, and the ranking learns whom to trust. Every POST may carry an `Idempotency-Key`: asked twice with the same one, it happens once, and both get the same answer. Every error is `application/problem+json` with a `code` that stays.",
+            "description": "Systems send items with scores, reviewers claim the best ones and send verdicts, and the ranking learns which evaluators to trust. Every POST may have an `Idempotency-Key`: repeated with the same key, it takes effect once and gets the same answer. Every error is `application/problem+json` with a stable `code`.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
         "paths": paths,
         "components": {
             "schemas": named,
-            "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "A key of `jurybox server key add`. Without keys, only the machine itself may ask." } },
+            "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "A key made by `jurybox server key add`. While there are no keys, only requests from the same machine are answered." } },
         },
         "security": [{ "key": [] }],
     })
 }
 
-/// What the state of a queue says only where it is set.
+/// Settings that a queue's state omits while they are not set.
 const MAY_BE_ABSENT: [&str; 6] = ["payload_days", "reward", "muted", "weights", "columns", "warnings"];
 
-/// The schemas that are others with a little more.
-fn put_together(named: &mut Map<String, Value>) {
-    named["NewItem"]["properties"]["tags"]["maxProperties"] = json!(32);
-    for (of, list) in [("SeveralItems", "items"), ("ToRank", "items"), ("Verdicts", "verdicts")] {
+/// Completes the schemas: adds limits, and merges settings and state of a queue.
+fn complete_schemas(named: &mut Map<String, Value>) {
+    named["ItemBody"]["properties"]["tags"]["maxProperties"] = json!(32);
+    for (of, list) in [("SeveralItems", "items"), ("RankBody", "items"), ("VerdictsBody", "verdicts")] {
         named[of]["properties"][list]["maxItems"] = json!(MOST_AT_ONCE);
     }
-    named["FileColumns"]["properties"]["tags"]["maxProperties"] = json!(16_384);
-    named["ToRank"]["properties"]["k"]["maximum"] = json!(MOST_AT_ONCE);
+    named["FileColumnRoles"]["properties"]["tags"]["maxProperties"] = json!(16_384);
+    named["RankBody"]["properties"]["k"]["maximum"] = json!(MOST_AT_ONCE);
     let change = named.get("QueueChange").cloned().unwrap_or_default();
     let mut settings = change.clone();
-    settings["description"] = json!("How a queue is to be set up. What is left out gets its default.");
+    settings["description"] = json!("The settings of a queue. Settings that are left out get their default.");
     settings["required"] = json!(["evaluators"]);
     named.insert("QueueSettings".into(), settings);
-    let Some(mut state) = named.remove("QueueNow") else { return };
+    let Some(mut state) = named.remove("QueueProgress") else { return };
     let (Some(fields), Some(own)) =
         (change["properties"].as_object().cloned(), state["properties"].as_object_mut())
     else {
@@ -154,28 +162,30 @@ fn put_together(named: &mut Map<String, Value>) {
         .collect();
     own.extend(fields);
     state["required"] = json!(required);
-    state["description"] = json!("How a queue is set up, and how it stands.");
+    state["description"] = json!("The settings and the state of a queue.");
     named.insert("QueueState".into(), state);
 }
 
-/// Why a status is given.
-fn why(status: u16) -> &'static str {
+/// The description of a status.
+fn status_text(status: u16) -> &'static str {
     match status {
-        200 => "It is so.",
-        201 => "It was made.",
-        204 => "It is gone.",
-        400 => "The request cannot be read.",
-        401 => "There is no key, or one that opens nothing.",
-        403 => "The key is not for this.",
+        200 => "Success.",
+        201 => "Created.",
+        204 => "Deleted.",
+        400 => "The request cannot be parsed.",
+        401 => "The key is missing or not valid.",
+        403 => "The key lacks the role, or access to the queue.",
         404 => "There is no such queue or item.",
         408 => "The body did not arrive in time.",
-        409 => "It does not fit what has happened since.",
+        409 => "The request conflicts with the current state.",
         413 => "The body is too large.",
-        415 => "The body is not of a kind that is taken.",
-        421 => "Without keys, only localhost is answered to.",
-        422 => "The request can be read, and does not make sense.",
-        429 => "The key asks too often; Retry-After says when to come again.",
-        503 => "The server has too much to do, or its database is away; Retry-After says when to come again.",
+        415 => "The media type is not supported.",
+        421 => "Without keys, only requests to localhost are answered.",
+        422 => "A value of the request is not valid.",
+        429 => "Too many requests with this key; Retry-After says when to try again.",
+        503 => {
+            "The server is overloaded, or its database is unreachable; Retry-After says when to try again."
+        }
         _ => "See the problem.",
     }
 }
@@ -206,7 +216,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
             "schema": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]{1,64}$" },
         }));
     }
-    for Param { name, about, schema, required } in route.query {
+    for QueryParam { name, about, schema, required } in route.query {
         statuses.push(422);
         parameters.push(json!({
             "name": name, "in": "query", "required": required, "description": about,
@@ -219,14 +229,14 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         (shape.collect)(schemas);
         let mut content = shape.content();
         if *lines {
-            content["application/x-ndjson"] = json!({ "schema": { "type": "string", "description": "An item a line; lines that cannot be taken are among `rejected`." } });
+            content["application/x-ndjson"] = json!({ "schema": { "type": "string", "description": "One item per line. Refused lines are listed in `rejected`." } });
         }
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
     if route.method == "POST" {
         parameters.push(json!({
             "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "A key of your own: asked twice with the same one, it happens once.",
+            "description": "Any unique text. A repeated request with the same key takes effect once.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" },
         }));
         statuses.push(400);
@@ -237,7 +247,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     }
     operation["parameters"] = json!(parameters);
     for (status, shape) in &route.gives {
-        let mut response = json!({ "description": why(*status) });
+        let mut response = json!({ "description": status_text(*status) });
         if let Some(shape) = shape {
             (shape.collect)(schemas);
             response["content"] = shape.content();
@@ -246,7 +256,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     }
     for status in statuses {
         operation["responses"][status.to_string()] = json!({
-            "description": why(status),
+            "description": status_text(status),
             "content": { "application/problem+json": { "schema": reference("Problem") } },
         });
     }
@@ -257,7 +267,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page that loads nothing and runs nothing.
+/// The document as a page without scripts.
 fn page_of(document: &Value) -> String {
     let mut page = String::from(include_str!("openapi.html"));
     let text = |value: &Value| escaped(value.as_str().unwrap_or_default());

@@ -1,13 +1,14 @@
-//! Where the page is from that asks. No page from elsewhere changes anything here, whoever looks at it.
+//! Protection against cross-site requests: a page of another site cannot change anything here.
 
 use crate::app::App;
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use std::net::IpAddr;
 
-/// Refuses what a page of another site sends. Only a browser sends an Origin, and to a form it always does.
+/// Refuses a changing request from a page of another site, by the `Origin` header. Only browsers
+/// send it, and they always do with a form.
 ///
-/// It must be the name that this server was asked by: Host, or what a proxy that is believed says Host was.
+/// The origin must equal the request's `Host`, or the `X-Forwarded-Host` of a trusted proxy.
 pub(crate) fn same_origin(
     app: &App,
     method: &Method,
@@ -18,20 +19,20 @@ pub(crate) fn same_origin(
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }
-    let said = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let value_of = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if !headers.contains_key(header::ORIGIN) && !by_browser {
         return Ok(());
     }
-    let origin = said(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
-    let host = said(header::HOST);
+    let origin = value_of(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
+    let host = value_of(header::HOST);
     let proxy = app.0.settings.proxy.as_ref().filter(|proxy| proxy.is_at(peer));
-    let forwarded = proxy.and_then(|_| said(HeaderName::from_static("x-forwarded-host")));
+    let forwarded = proxy.and_then(|_| value_of(HeaderName::from_static("x-forwarded-host")));
     if origin.is_some() && (origin == host || origin == forwarded) {
         return Ok(());
     }
     let detail = match (origin, host) {
         (Some(origin), Some(host)) => format!(
-            "the request comes from a page of another site: that is at {origin:?}, and this server was asked as {host:?}"
+            "the request comes from a page of another site: the page is at {origin:?}, and the request is to {host:?}"
         ),
         _ => "the request comes from a page of another site".into(),
     };
@@ -39,7 +40,7 @@ pub(crate) fn same_origin(
         StatusCode::FORBIDDEN,
         "cross_origin",
         detail,
-        "Ask from a page of this server, or from a program. Where it is this server's page behind a proxy, have that pass on the Host it was asked by; for nginx: proxy_set_header Host $http_host.",
+        "Use a page of this server, or a program. Behind a proxy, make it pass on the Host header; for nginx: proxy_set_header Host $http_host.",
     ))
 }
 
@@ -69,7 +70,7 @@ mod tests {
             refused.detail().contains("desk.example:8443") && refused.detail().contains("127.0.0.1:8686")
         );
         assert!(refused.advice().contains("proxy_set_header Host"), "it says what to do");
-        // A proxy is believed what it was asked by; others are not.
+        // Only a trusted proxy may name the host.
         let forwarded = [page, ("host", "127.0.0.1:8686"), ("x-forwarded-host", "desk.example:8443")];
         assert!(ask(&forwarded, "10.0.0.5").is_ok());
         assert!(ask(&forwarded, "10.0.0.6").is_err());

@@ -1,4 +1,5 @@
-//! Errors as clients meet them: `application/problem+json` (RFC 9457) with a code that stays and a word on what to do.
+//! Errors as clients get them: `application/problem+json` (RFC 9457), with a stable code and
+//! advice.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -7,10 +8,11 @@ use jurybox_server::Error;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// What went wrong with a request.
+/// An error response.
 ///
 /// ```
-/// let problem = jurybox_http::Problem::from(jurybox_server::Error::NoQueue { name: "posts".into() });
+/// let error = jurybox_server::Error::NoQueue { name: "posts".into() };
+/// let problem = jurybox_http::Problem::from(error);
 /// assert_eq!((problem.status(), problem.code()), (404, "no_queue"));
 /// ```
 #[derive(Debug, Clone)]
@@ -19,37 +21,37 @@ pub struct Problem {
     code: Cow<'static, str>,
     detail: String,
     advice: Cow<'static, str>,
-    /// What is told to whoever keeps the server alone.
+    /// The internal cause, which only the server's log shows.
     cause: Option<String>,
-    /// Seconds after which the same request may succeed.
+    /// The seconds after which the same request may succeed.
     retry_after: Option<u32>,
 }
 
-/// The body of a problem, as it is sent.
+/// The JSON body of a problem.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody {
-    /// A name for the kind of problem that stays the same from version to version.
+    /// A stable URN for the kind of problem.
     #[serde(rename = "type")]
     #[schema(examples("urn:jurybox:problem:no_queue"))]
     kind: String,
-    /// The status in words.
+    /// The HTTP status in words.
     title: &'static str,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     status: u16,
     /// The last part of `type`.
     code: String,
-    /// What was wrong, where and with which value.
+    /// The fault, its place, and the value concerned.
     detail: String,
     /// What to do about it.
     advice: String,
-    /// The request, as the server's log has it.
+    /// The id of the request in the server's log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
 }
 
-/// The request's id, put into the body of its problem by whoever answers last.
+/// The id of a request, which the outermost middleware adds to the body of its problem.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) String);
 
@@ -64,27 +66,27 @@ impl Problem {
         Problem { status, code, detail: detail.into(), advice, cause: None, retry_after: None }
     }
 
-    /// A request that cannot be read.
+    /// A request that cannot be parsed.
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::BAD_REQUEST,
             "malformed",
             detail,
-            "Correct the request; /openapi.json says what is expected.",
+            "Correct the request; /openapi.json describes it.",
         )
     }
 
-    /// A request that can be read, and does not make sense.
+    /// A request that can be parsed, but has an invalid value.
     pub(crate) fn unusable(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "refused",
             detail,
-            "Correct the value that is named; /openapi.json says what is expected.",
+            "Correct the value that is named; /openapi.json describes it.",
         )
     }
 
-    /// The same problem, with what had been done before it.
+    /// Appends a report of the work done before the problem.
     pub(crate) fn after(mut self, done: &str) -> Self {
         self.detail = format!("{}; {done}", self.detail);
         self
@@ -100,12 +102,12 @@ impl Problem {
         self.status.as_u16()
     }
 
-    /// A word for the kind of problem that stays the same from version to version.
+    /// A stable word for the kind of problem, such as `no_queue`.
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// What was wrong, where and with which value.
+    /// The fault, its place, and the value concerned.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
@@ -115,7 +117,7 @@ impl Problem {
         &self.advice
     }
 
-    /// After how many seconds the same request may succeed.
+    /// The seconds after which the same request may succeed.
     pub(crate) fn seconds(&self) -> Option<u32> {
         self.retry_after
     }
@@ -124,7 +126,7 @@ impl Problem {
         self.cause.as_deref()
     }
 
-    /// The response; the id of its request is in it where it is known.
+    /// The response, with the request's id if known.
     pub(crate) fn into_response_for(self, request_id: Option<&RequestId>) -> Response<Body> {
         let body = ProblemBody {
             kind: format!("urn:jurybox:problem:{}", self.code),
@@ -146,7 +148,7 @@ impl Problem {
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        // Kept, so that the id can be put in later.
+        // Kept, so that the request's id can be added later.
         response.extensions_mut().insert(self);
         response
     }
@@ -158,64 +160,61 @@ impl IntoResponse for Problem {
     }
 }
 
-const AGAIN: &str = "Ask again after the time that Retry-After names, with the same Idempotency-Key.";
+const AGAIN: &str = "Try again after the time in Retry-After, with the same Idempotency-Key.";
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let (status, advice) = match &error {
-            Error::NoQueue { .. } => (StatusCode::NOT_FOUND, "Make it with PUT /v1/queues/{queue}."),
+            Error::NoQueue { .. } => (StatusCode::NOT_FOUND, "Create it with PUT /v1/queues/{queue}."),
             Error::QueueExists { .. } => (StatusCode::CONFLICT, "Change it with PATCH /v1/queues/{queue}."),
-            Error::Conflict(_) => {
-                (StatusCode::CONFLICT, "Look at what has happened since, and decide again.")
+            Error::Conflict(_) => (StatusCode::CONFLICT, "Read the current state, and decide again."),
+            Error::KeyReused { .. } => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "Use a new Idempotency-Key for every new request.")
             }
-            Error::KeyReused { .. } => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "Use a new Idempotency-Key for every request that is not a repetition.",
-            ),
             Error::Refused(_) | Error::Library(_) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Correct the value that is named.")
             }
             Error::FileGone => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Whoever keeps this server should put the file back, or a copy of it, and start the server again.",
+                "The administrator should restore the file or a backup of it, and restart the server.",
             ),
             Error::DiskFull(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Whoever keeps this server should make room on the disk of its database. Ask again then, with the same Idempotency-Key.",
+                "The administrator should free space on the disk of the database. Then send the request again with the same Idempotency-Key.",
             ),
             Error::Outdated { .. } => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Whoever keeps this server should start the later program in its place.",
+                "The administrator should start the newer version of the program instead.",
             ),
             Error::Contradiction(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "Please report it, with the lines about this request from the server's log. Asked again as it is, it fails again.",
+                "Please report it, with the lines about this request from the server's log. Repeating the request does not help.",
             ),
             Error::Corrupt(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "Whoever keeps this server should look at its records: jurybox server verify.",
+                "The administrator should check the records: jurybox server verify.",
             ),
             _ => (StatusCode::SERVICE_UNAVAILABLE, AGAIN),
         };
         let detail = match &error {
-            // What a database says may name hosts and users: that is for the log alone.
+            // Messages of the database may name hosts and users: they go to the log only.
             Error::Database(_)
             | Error::DiskFull(_)
             | Error::Contradiction(_)
             | Error::Unknown(_)
             | Error::Open(_)
             | Error::Corrupt(_) => match &error {
-                Error::Corrupt(_) => "the records contradict themselves".into(),
+                Error::Corrupt(_) => "the stored records contradict each other".into(),
                 Error::DiskFull(_) => "the disk of the database is full: nothing was changed".into(),
                 Error::Contradiction(_) => {
-                    "the database does not take it: it contradicts what is there".into()
+                    "the database refuses the change: it contradicts what is stored".into()
                 }
                 Error::Unknown(_) => {
-                    "the database went away, or does not answer: whether it happened is not known yet".into()
+                    "the database does not answer: it is not known whether the change was made".into()
                 }
-                _ => "the database cannot be reached, or has too much to do".into(),
+                _ => "the database is unreachable or overloaded".into(),
             },
-            // Its caller's name goes before it, for the database.
+            // Stored keys begin with the caller's name.
             Error::KeyReused { key } => {
                 let own = key.split('\u{1f}').nth(1).unwrap_or(key);
                 format!("Idempotency-Key `{own}` was used before, for another request")

@@ -1,10 +1,11 @@
-//! The table of routes: of it the router, the check of roles and the OpenAPI document are made.
+//! The table of API routes, from which the router, access control and the OpenAPI document are
+//! made.
 
 use crate::app::App;
-use crate::guard::{Need, guard};
-use crate::handlers::{claims, demo, export, health, hooks, insight, items, queues, verdicts};
+use crate::guard::{RouteAccess, guard};
+use crate::handlers::{claims, demo, export, health, items, queues, reads, verdicts, webhooks};
 use crate::observe::{note_caller, observe, panicked};
-use crate::openapi::{self, Param, Shape, of};
+use crate::openapi::{self, BodySchema, QueryParam, schema_of};
 use crate::pages;
 use crate::problem::Problem;
 use crate::wire;
@@ -16,21 +17,21 @@ use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use jurybox_server::Role;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// A route: how it is reached, who may ask, what it takes and gives.
+/// A route of the API.
 pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// None: anybody may ask.
+    /// The role it needs; none for a public route.
     pub(crate) role: Option<Role>,
-    /// The name of the operation in the document.
+    /// The operation id in the OpenAPI document.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
-    pub(crate) query: &'static [Param],
-    /// The body it takes, and whether lines are taken too.
-    pub(crate) takes: Option<(Shape, bool)>,
-    /// What it gives when all is well.
-    pub(crate) gives: Vec<(u16, Option<Shape>)>,
-    /// Further statuses than those that every route of its kind has.
+    pub(crate) query: &'static [QueryParam],
+    /// The schema of its body, and whether it also accepts JSON lines.
+    pub(crate) takes: Option<(BodySchema, bool)>,
+    /// The statuses of success, with their schemas.
+    pub(crate) gives: Vec<(u16, Option<BodySchema>)>,
+    /// Error statuses besides those of every route of its kind.
     pub(crate) also: &'static [u16],
     handler: MethodRouter<App>,
 }
@@ -48,17 +49,17 @@ impl Route {
         Route { method, path, role, id, summary, query: &[], takes, gives, also: &[], handler }
     }
 
-    fn takes(mut self, shape: Shape) -> Route {
+    fn takes(mut self, shape: BodySchema) -> Route {
         self.takes = Some((shape, false));
         self
     }
 
-    fn gives(mut self, status: u16, shape: Shape) -> Route {
+    fn gives(mut self, status: u16, shape: BodySchema) -> Route {
         self.gives.push((status, Some(shape)));
         self
     }
 
-    fn asks(mut self, query: &'static [Param]) -> Route {
+    fn asks(mut self, query: &'static [QueryParam]) -> Route {
         self.query = query;
         self
     }
@@ -69,129 +70,136 @@ impl Route {
     }
 }
 
-const REVIEWER: &[Param] =
-    &[Param::required("reviewer", "Who", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
+const REVIEWER: &[QueryParam] = &[QueryParam::required(
+    "reviewer",
+    "The reviewer's name",
+    r#"{"type": "string", "minLength": 1, "maxLength": 512}"#,
+)];
 
 const AFTER: &str = r#"{"type": "integer", "minimum": 0, "maximum": 9007199254740991, "default": 0}"#;
 const LIMIT: &str = r#"{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}"#;
-const ITEMS: &[Param] = &[
-    Param::optional(
+const ITEMS: &[QueryParam] = &[
+    QueryParam::optional(
         "order",
-        "By rank or by arrival",
+        "The order: by rank or by arrival",
         r#"{"type": "string", "enum": ["rank", "arrival"], "default": "rank"}"#,
     ),
-    Param::optional("after", "`next` of the page before", AFTER),
-    Param::optional("limit", "How many", LIMIT),
+    QueryParam::optional("after", "The field `next` of the previous page", AFTER),
+    QueryParam::optional("limit", "The most items of the page", LIMIT),
 ];
-const EXPLAIN: &[Param] =
-    &[Param::optional("explain", "Whether to say why", r#"{"type": "boolean", "default": false}"#)];
-const EXPORT: &[Param] = &[
-    Param::optional(
+const EXPLAIN: &[QueryParam] = &[QueryParam::optional(
+    "explain",
+    "Whether to include contributions and prediction",
+    r#"{"type": "boolean", "default": false}"#,
+)];
+const EXPORT: &[QueryParam] = &[
+    QueryParam::optional(
         "format",
-        "How the table is written",
+        "The format of the table",
         r#"{"type": "string", "enum": ["csv", "jsonl", "parquet"], "default": "jsonl"}"#,
     ),
-    Param::optional(
-        "drawn",
-        "Whether only items drawn on arrival have a reward, with the probability of that: what rewards can be weighed by",
+    QueryParam::optional(
+        "random_checks_only",
+        "Whether only random checks have a reward, with the probability of the check. Such rewards can be weighted by it without bias",
         r#"{"type": "boolean", "default": false}"#,
     ),
-    Param::optional(
+    QueryParam::optional(
         "safe_csv",
-        "Whether text in CSV that a spreadsheet would run as a formula begins with an apostrophe",
+        "Whether CSV text that a spreadsheet would run as a formula gets an apostrophe in front",
         r#"{"type": "boolean", "default": true}"#,
     ),
 ];
-const EVENTS: &[Param] = &[
-    Param::optional("after", "The number of the last entry seen", AFTER),
-    Param::optional("limit", "How many", LIMIT),
+const EVENTS: &[QueryParam] = &[
+    QueryParam::optional("after", "The number of the last entry already read", AFTER),
+    QueryParam::optional("limit", "The most entries of the page", LIMIT),
 ];
 
-/// An item; and the one path in its place that is none: an item with this id is at `%63lose`.
+/// The path of an item, and the one path that takes its place: an item with the id `close` is at
+/// `%63lose`.
 const ITEM: &str = "/v1/queues/{queue}/items/{item}";
 const CLOSE: &str = "/v1/queues/{queue}/items/close";
 
-/// Every route there is.
+/// All API routes.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Route> {
     use Role::{Admin, Read, Review, Write};
     const QUEUE: &str = "/v1/queues/{queue}";
     let route = Route::new;
     let mut table = vec![
-        route("GET", "/v1/queues", Some(Read), "listQueues", "The names of the queues", get(queues::list))
-            .gives(200, of::<wire::QueueList>()),
-        route("PUT", QUEUE, Some(Admin), "putQueue", "Make a queue, or set it up as the body says", put(queues::put))
-            .takes(Shape::named("QueueSettings")).gives(200, Shape::named("QueueState")).gives(201, Shape::named("QueueState")).also(&[409]),
-        route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change what the body names in how a queue is set up", patch(queues::patch))
-            .takes(of::<wire::QueueChange>()).gives(200, Shape::named("QueueState")).also(&[409]),
-        route("GET", QUEUE, Some(Read), "getQueue", "How a queue is set up, and how it stands", get(queues::get))
-            .gives(200, Shape::named("QueueState")),
+        route("GET", "/v1/queues", Some(Read), "listQueues", "List the queues", get(queues::list))
+            .gives(200, schema_of::<wire::QueueList>()),
+        route("PUT", QUEUE, Some(Admin), "putQueue", "Create a queue, or replace its settings", put(queues::put))
+            .takes(BodySchema::named("QueueSettings")).gives(200, BodySchema::named("QueueState")).gives(201, BodySchema::named("QueueState")).also(&[409]),
+        route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change some settings of a queue", patch(queues::patch))
+            .takes(schema_of::<wire::QueueChange>()).gives(200, BodySchema::named("QueueState")).also(&[409]),
+        route("GET", QUEUE, Some(Read), "getQueue", "Show the settings and the state of a queue", get(queues::get))
+            .gives(200, BodySchema::named("QueueState")),
         Route { gives: vec![(204, None)], ..route("DELETE", QUEUE, Some(Admin), "deleteQueue", "Delete a queue with everything in it", delete(queues::delete)) },
 
-        Route { takes: Some((of::<wire::Items>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Take in items: one, several, or a stream of lines. Those that are there get the scores and payloads that are new", post(items::post)) }
-            .gives(200, of::<wire::ItemsAnswer>()),
+        Route { takes: Some((schema_of::<wire::ItemsBody>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Add items: one, several, or a stream of JSON lines. Known items get new scores and payloads", post(items::post)) }
+            .gives(200, schema_of::<wire::ItemsAnswer>()),
         route("POST", CLOSE, Some(Admin), "closeItems", "Close items without a verdict", post(items::close))
-            .takes(of::<wire::Close>()).gives(200, of::<wire::Changed>()),
+            .takes(schema_of::<wire::CloseBody>()).gives(200, schema_of::<wire::ChangedCount>()),
         Route { gives: vec![(204, None)], ..route("DELETE", ITEM, Some(Admin), "eraseItem", "Erase an item: its id, scores, tags and payload, and what was learnt from it", delete(items::erase)) },
-        route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Give an item further scores", patch(items::patch_scores))
-            .takes(of::<wire::NewScores>()).gives(200, of::<wire::ItemsAnswer>()).also(&[409]),
+        route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Add scores to an item", patch(items::patch_scores))
+            .takes(schema_of::<wire::ScoresBody>()).gives(200, schema_of::<wire::ItemsAnswer>()).also(&[409]),
 
-        route("POST", "/v1/queues/{queue}/claims", Some(Review), "claim", "Give a reviewer the next items: the best there are", post(claims::post))
-            .takes(of::<wire::NewClaim>()).gives(200, of::<wire::Claims>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/claims", Some(Review), "listClaims", "What a reviewer holds", get(claims::held))
-            .asks(REVIEWER).gives(200, of::<wire::Held>()),
-        route("POST", "/v1/queues/{queue}/claims/extend", Some(Review), "extendClaims", "Let a reviewer keep items for another while", post(claims::extend))
-            .takes(of::<wire::Released>()).gives(200, of::<wire::Changed>()),
-        route("POST", "/v1/queues/{queue}/claims/release", Some(Review), "releaseClaims", "Take items back", post(claims::release))
-            .takes(of::<wire::Released>()).gives(200, of::<wire::Changed>()),
-        route("POST", "/v1/queues/{queue}/claims/skip", Some(Review), "skipClaim", "Take an item back that this reviewer does not want again", post(claims::skip))
-            .takes(of::<wire::Skip>()).gives(200, of::<wire::Changed>()).also(&[409]),
+        route("POST", "/v1/queues/{queue}/claims", Some(Review), "claim", "Claim the best items for a reviewer", post(claims::post))
+            .takes(schema_of::<wire::ClaimBody>()).gives(200, schema_of::<wire::ClaimAnswer>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/claims", Some(Review), "listClaims", "List the items that a reviewer holds", get(claims::held))
+            .asks(REVIEWER).gives(200, schema_of::<wire::HeldItems>()),
+        route("POST", "/v1/queues/{queue}/claims/extend", Some(Review), "extendClaims", "Extend a reviewer's leases", post(claims::extend))
+            .takes(schema_of::<wire::LeasesBody>()).gives(200, schema_of::<wire::ChangedCount>()),
+        route("POST", "/v1/queues/{queue}/claims/release", Some(Review), "releaseClaims", "Release items to the queue", post(claims::release))
+            .takes(schema_of::<wire::LeasesBody>()).gives(200, schema_of::<wire::ChangedCount>()),
+        route("POST", "/v1/queues/{queue}/claims/skip", Some(Review), "skipClaim", "Skip an item: release it, and do not hand it to this reviewer again", post(claims::skip))
+            .takes(schema_of::<wire::SkipBody>()).gives(200, schema_of::<wire::ChangedCount>()).also(&[409]),
 
-        route("POST", "/v1/queues/{queue}/verdicts", Some(Review), "postVerdicts", "Take in verdicts; one that names another in `revises` takes its place", post(verdicts::post))
-            .takes(of::<wire::Verdicts>()).gives(200, of::<wire::VerdictsAnswer>()),
-        route("POST", "/v1/queues/{queue}/verdicts/undo", Some(Review), "undoVerdict", "Take back a verdict that was just given: the item is the reviewer's own again", post(verdicts::undo))
-            .takes(of::<wire::Undo>()).gives(200, of::<wire::Undone>()).also(&[409]),
+        route("POST", "/v1/queues/{queue}/verdicts", Some(Review), "postVerdicts", "Record verdicts; one that names another in `revises` replaces it", post(verdicts::post))
+            .takes(schema_of::<wire::VerdictsBody>()).gives(200, schema_of::<wire::VerdictsAnswer>()),
+        route("POST", "/v1/queues/{queue}/verdicts/undo", Some(Review), "undoVerdict", "Undo a recent verdict: the item is handed to the reviewer again", post(verdicts::undo))
+            .takes(schema_of::<wire::UndoBody>()).gives(200, schema_of::<wire::UndoAnswer>()).also(&[409]),
     ];
     table.extend([
-        route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "Items by rank (those that can be given out) or by arrival (all)", get(insight::items))
-            .asks(ITEMS).gives(200, of::<wire::ItemPage>()),
-        route("GET", ITEM, Some(Read), "getItem", "An item with all that is known of it, and why it has its value", get(insight::item))
-            .asks(EXPLAIN).gives(200, of::<wire::ItemInFull>()),
-        route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model, and keep nothing of them", post(insight::rank))
-            .takes(of::<wire::ToRank>()).gives(200, of::<wire::RankedItems>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "What was learnt about each evaluator", get(insight::evaluators))
-            .gives(200, of::<wire::EvaluatorList>()).also(&[409]),
-        route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Who would enter and leave the best K if the queue were set up differently", post(insight::preview))
-            .takes(of::<wire::Preview>()).gives(200, of::<wire::Previewed>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "What was found, against random picks and the plain mean, and what may have been missed", get(insight::report))
-            .gives(200, of::<wire::Report>()),
-        route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Everything there is, as a table: an item a row, with scores, tags, payload and what was said of it", get(export::export))
-            .asks(EXPORT).gives(200, Shape::texts(export::KINDS)),
-        route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(insight::events))
-            .asks(EVENTS).gives(200, of::<wire::Events>()),
-        route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "Where else the queue's log is told, and how that stands", get(hooks::list))
-            .gives(200, of::<wire::WebhookList>()),
-        route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Tell the queue's log elsewhere too: make a webhook, change it, or have it tried again", put(hooks::put))
-            .takes(of::<wire::NewWebhook>()).gives(200, of::<wire::WebhookNow>()).gives(201, of::<wire::WebhookNow>()).also(&[409]),
-        Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(hooks::delete)) },
-        route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::Well>()),
-        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::Well>()),
-        route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, Shape::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
+        route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "List items by rank (claimable ones) or by arrival (all)", get(reads::items))
+            .asks(ITEMS).gives(200, schema_of::<wire::ItemPage>()),
+        route("GET", ITEM, Some(Read), "getItem", "Show an item in detail", get(reads::item))
+            .asks(EXPLAIN).gives(200, schema_of::<wire::ItemDetail>()),
+        route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model without storing them", post(reads::rank))
+            .takes(schema_of::<wire::RankBody>()).gives(200, schema_of::<wire::RankedItems>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "Show what was learnt about each evaluator", get(reads::evaluators))
+            .gives(200, schema_of::<wire::EvaluatorList>()).also(&[409]),
+        route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Preview which items would enter and leave the best K after a change of settings", post(reads::preview))
+            .takes(schema_of::<wire::PreviewBody>()).gives(200, schema_of::<wire::PreviewAnswer>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "Report what was found, compared with a random order and a plain average, and what was missed", get(reads::report))
+            .gives(200, schema_of::<wire::ReportAnswer>()),
+        route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Export all items as a table with scores, tags, payloads and verdicts", get(export::export))
+            .asks(EXPORT).gives(200, BodySchema::texts(export::KINDS)),
+        route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "List entries of the activity log", get(reads::events))
+            .asks(EVENTS).gives(200, schema_of::<wire::EventPage>()),
+        route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "List the webhooks that receive the queue's activity log, with their state", get(webhooks::list))
+            .gives(200, schema_of::<wire::WebhookList>()),
+        route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Create, change or resume a webhook that receives the queue's activity log", put(webhooks::put))
+            .takes(schema_of::<wire::WebhookBody>()).gives(200, schema_of::<wire::WebhookState>()).gives(201, schema_of::<wire::WebhookState>()).also(&[409]),
+        Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(webhooks::delete)) },
+        route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, schema_of::<health::HealthStatus>()),
+        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded and the database answers", get(health::ready)).gives(200, schema_of::<health::HealthStatus>()),
+        route("GET", "/metrics", Some(Read), "metrics", "Metrics in the OpenMetrics format of Prometheus", get(health::metrics)).gives(200, BodySchema::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
     ]);
     table
 }
 
-/// All routes, with what surrounds them.
+/// All routes, with the middleware around them.
 pub(crate) fn router(app: &App) -> Router {
     let mut router = Router::new();
     for Route { path, role, handler, .. } in table() {
-        let need = Need { app: app.clone(), roles: role.into_iter().collect(), page: false };
-        // The last one is the outermost.
+        let need = RouteAccess { app: app.clone(), roles: role.into_iter().collect(), page: false };
+        // The last layer is the outermost.
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
         router = router.route(path, guarded);
     }
     if app.demo().is_some() {
-        let need = Need { app: app.clone(), roles: vec![Role::Admin], page: true };
+        let need = RouteAccess { app: app.clone(), roles: vec![Role::Admin], page: true };
         router = router.route("/demo/swap", post(demo::swap).route_layer(from_fn_with_state(need, guard)));
     }
     router
@@ -206,20 +214,15 @@ pub(crate) fn router(app: &App) -> Router {
 }
 
 pub(crate) async fn not_found() -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "no_route",
-        "there is nothing at this path",
-        "/api shows what there is.",
-    )
+    Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing at this path", "/api lists all paths.")
 }
 
 async fn not_allowed(request: Request) -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        format!("{} cannot be asked of this path", request.method()),
-        "Allow names the methods that can; /api shows what they do.",
+        format!("this path has no method {}", request.method()),
+        "The Allow header lists its methods; /api describes them.",
     )
 }
 
@@ -230,8 +233,8 @@ mod tests {
     use axum::body::Body;
     use tower::ServiceExt;
 
-    /// By whatever route and however its path is written, a key for one queue opens no other; nor what is about no queue in particular,
-    /// unless that tells each of its own.
+    /// A key for one queue is refused on every route of another queue, however its name is encoded.
+    /// Routes without a queue are refused too, unless they show that queue only.
     #[tokio::test]
     async fn a_key_for_one_queue_opens_no_other() {
         let folder = tempfile::tempdir().unwrap();
@@ -246,8 +249,8 @@ mod tests {
         let secret = keys.add(key).unwrap();
         drop(keys);
         let service = jurybox_server::Service::open(folder.path(), std::time::Duration::ZERO).unwrap();
-        let demo = Some(crate::Demo::new("other", ["a", "b"]));
-        let app = App::new(service, Settings { log: crate::Log::Off, demo, ..Settings::default() });
+        let demo = Some(crate::DemoControl::new("other", ["a", "b"]));
+        let app = App::new(service, Settings { log: crate::LogFormat::Off, demo, ..Settings::default() });
         app.load().unwrap();
         let router = app.router();
         let ask = async |method: &str, path: String| {

@@ -1,12 +1,12 @@
-//! How a server is set up.
+//! The settings of an HTTP server.
 
-use crate::demo::Demo;
+use crate::demo::DemoControl;
 use jurybox_server::Role;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a server is set up.
+/// The settings of an HTTP server.
 ///
 /// ```
 /// let settings = jurybox_http::Settings::default();
@@ -14,31 +14,31 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// What it takes and how much of it.
+    /// Limits on requests and connections.
     pub limits: Limits,
-    /// A proxy that says who is there, if there is one.
+    /// A proxy that authenticates people, if there is one.
     pub proxy: Option<Proxy>,
-    /// Whether this machine may ask for anything while there are no keys, though there have been some.
+    /// Whether requests from this machine need no key although there were keys once.
     pub open: bool,
-    /// What it writes to standard error about requests.
-    pub log: Log,
-    /// The files with which it speaks TLS, where it does.
+    /// The format of the request log on standard error.
+    pub log: LogFormat,
+    /// The files of the TLS certificate; without it, the server speaks plain HTTP.
     pub tls: Option<Tls>,
-    /// How it sends webhooks.
+    /// How webhooks are sent.
     pub webhooks: Webhooks,
-    /// The demo behind it, where there is one.
-    pub demo: Option<Demo>,
+    /// The demo behind the server, if there is one.
+    pub demo: Option<DemoControl>,
 }
 
 /// How webhooks are sent.
 #[derive(Debug, Clone)]
 pub struct Webhooks {
-    /// Whether they may go to this machine and to private networks, and without encryption: for tests, and where only those who run the
-    /// server can set up webhooks.
+    /// Whether they may use plain HTTP and private addresses, including this machine. For tests,
+    /// and if only the server's administrators can set up webhooks.
     pub allow_private: bool,
-    /// For how long one may fail before it is left alone.
+    /// For how long deliveries may fail before a webhook is stopped.
     pub give_up: Duration,
 }
 
@@ -51,9 +51,9 @@ impl Default for Webhooks {
 /// A certificate and its key.
 #[derive(Debug, Clone)]
 pub struct Tls {
-    /// The certificate with all that it stands on, as PEM.
+    /// The certificate with its chain, as PEM.
     pub certificate: PathBuf,
-    /// Its key, as PEM.
+    /// The private key, as PEM.
     pub key: PathBuf,
 }
 
@@ -64,7 +64,7 @@ impl Default for Settings {
             limits: Limits::default(),
             proxy: None,
             open: false,
-            log: Log::Json,
+            log: LogFormat::Json,
             tls: None,
             webhooks: Webhooks::default(),
             demo: None,
@@ -72,28 +72,29 @@ impl Default for Settings {
     }
 }
 
-/// What is too much.
+/// Limits on requests and connections.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// The largest body, in bytes.
+    /// The most bytes of a body.
     pub body: usize,
-    /// The largest body of lines (NDJSON), which is never held in memory as a whole.
+    /// The most bytes of a body of JSON lines, which is never held in memory as a whole.
     pub stream: u64,
-    /// The longest line of those.
+    /// The most bytes of one of these lines.
     pub line: usize,
-    /// Requests that are answered at once; who comes then is told to come again.
-    pub at_once: usize,
-    /// Connections that are open at once; who comes then waits.
+    /// The most requests answered at once; more get the status 503.
+    pub max_requests: usize,
+    /// The most open connections; more wait to be accepted.
     pub connections: usize,
-    /// Of those, how many may come from one address, other than a proxy's; any number where nobody counts. Further ones are closed.
-    pub per_address: Option<usize>,
-    /// Requests a second for each key, on average; none where nobody counts.
+    /// The most open connections per client address, proxies excepted; more are closed. None for no
+    /// limit.
+    pub max_connections_per_address: Option<usize>,
+    /// The most requests per second and key, on average. None for no limit.
     pub per_second: Option<u32>,
-    /// Whether those on this machine who need no key are counted too.
+    /// Whether this limit also holds for callers on this machine that need no key.
     pub count_local: bool,
-    /// How long a client may take to send its headers, and then its body, and to take some of its answer. A body of lines has longer by as
-    /// much as it has bytes: a second for every 64 KiB.
-    pub patience: Duration,
+    /// How long a client may take to send the head of a request, then its body, and to accept a
+    /// part of the answer. JSON lines get one more second per 64 KiB.
+    pub client_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -102,28 +103,28 @@ impl Default for Limits {
             body: 16 << 20,
             stream: 4 << 30,
             line: 1 << 20,
-            at_once: 1024,
+            max_requests: 1024,
             connections: 4096,
-            per_address: Some(1024),
+            max_connections_per_address: Some(1024),
             per_second: Some(1000),
             count_local: false,
-            patience: Duration::from_secs(30),
+            client_timeout: Duration::from_secs(30),
         }
     }
 }
 
-/// A proxy in front that has let people log in.
+/// A proxy in front of the server that has authenticated people.
 #[derive(Debug, Clone)]
 pub struct Proxy {
-    /// The header in which it says who is there. It must remove what clients send under that name.
+    /// The header with the person's name. The proxy must replace what clients send under this name.
     pub header: String,
-    /// The addresses it comes from; from elsewhere the header is not believed.
+    /// The proxy's addresses. From other addresses the header is ignored.
     pub from: Vec<IpAddr>,
-    /// What people who come by it may do.
+    /// The roles of people who come through the proxy.
     pub roles: Vec<Role>,
 }
 
-/// Headers that say something else, to this server or to those between it and its clients.
+/// Headers that cannot name a person, because they have another meaning.
 const TAKEN: [&str; 45] = [
     "accept",
     "accept-charset",
@@ -173,37 +174,37 @@ const TAKEN: [&str; 45] = [
 ];
 
 impl Proxy {
-    /// Whether somebody who asks from there is this proxy.
+    /// Whether an address is the proxy's.
     pub(crate) fn is_at(&self, peer: Option<IpAddr>) -> bool {
         peer.is_some_and(|peer| self.from.contains(&peer.to_canonical()))
     }
 
-    /// What is wrong with a header for a proxy to say in who is there, if anything is.
+    /// Why a header cannot name the person, if it cannot.
     ///
     /// ```
     /// use jurybox_http::Proxy;
     /// assert!(Proxy::refuses("X-Forwarded-User").is_none());
-    /// assert!(Proxy::refuses("X User").unwrap().contains("no name"));
-    /// assert!(Proxy::refuses("User-Agent").unwrap().contains("something else"));
+    /// assert!(Proxy::refuses("X User").unwrap().contains("not a valid"));
+    /// assert!(Proxy::refuses("User-Agent").unwrap().contains("another meaning"));
     /// ```
     pub fn refuses(header: &str) -> Option<String> {
         match header.parse::<axum::http::HeaderName>() {
-            Err(_) => Some(format!("{header:?} is no name of a header")),
+            Err(_) => Some(format!("{header:?} is not a valid header name")),
             Ok(name) if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("sec-") => {
-                Some(format!("the header `{name}` says something else than who is there"))
+                Some(format!("the header `{name}` has another meaning and cannot name a person"))
             }
             Ok(_) => None,
         }
     }
 }
 
-/// What is written about requests.
+/// The format of the request log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Log {
-    /// One JSON object a line.
+pub enum LogFormat {
+    /// One JSON object per line.
     Json,
-    /// A line for people.
+    /// Readable text, a line per request.
     Text,
-    /// Nothing.
+    /// No log.
     Off,
 }

@@ -1,10 +1,10 @@
-//! Times as clients write them (RFC 3339) and as the log has them (microseconds since 1970).
+//! Times in RFC 3339, as clients write them, and in microseconds since 1970, as the log has them.
 
 use jurybox_files::{date_of, days_from};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A time: `2026-11-15T10:00:00Z` outside, microseconds since 1970 inside.
+/// A time: microseconds since 1970, written as `2026-11-15T10:00:00Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Time(pub(crate) i64);
 
@@ -28,9 +28,8 @@ impl std::str::FromStr for Time {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        parsed(text).ok_or_else(|| {
-            format!("{text:?} is no time: write it with its zone, such as 2026-11-15T10:00:00Z")
-        })
+        parsed(text)
+            .ok_or_else(|| format!("{text:?} is not a time with a zone, such as 2026-11-15T10:00:00Z"))
     }
 }
 
@@ -71,7 +70,7 @@ fn parsed(text: &str) -> Option<Time> {
         }
         _ => return None,
     };
-    // A leap second is the next one.
+    // A leap second counts as the first second of the next minute.
     let fits = (1..=12).contains(&month) && hour < 24 && minute < 60 && second <= 60;
     if !fits || date_of(days_from(year, month, day)) != (year, month, day) {
         return None;

@@ -1,4 +1,4 @@
-//! Encryption by option: a certificate and its key, from PEM files.
+//! TLS: a certificate and its key from PEM files, renewable while the server runs.
 
 use crate::settings::Tls;
 use std::io;
@@ -10,19 +10,19 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
-/// The certificate of a server, which can be exchanged while it runs: those who are connected keep theirs, those who come get the new one.
+/// The certificate of a server. When renewed, open connections keep the old one.
 #[derive(Clone)]
-pub struct Certificate {
+pub struct TlsCertificate {
     files: Tls,
     current: Arc<RwLock<TlsAcceptor>>,
 }
 
-impl Certificate {
+impl TlsCertificate {
     pub(crate) fn read(files: &Tls) -> io::Result<Self> {
-        Ok(Certificate { files: files.clone(), current: Arc::new(RwLock::new(acceptor(files)?)) })
+        Ok(TlsCertificate { files: files.clone(), current: Arc::new(RwLock::new(acceptor(files)?)) })
     }
 
-    /// Reads its files again. Where they cannot be read, the one there is stays.
+    /// Reads the files again. If that fails, the current certificate stays.
     pub fn renew(&self) -> io::Result<()> {
         let new = acceptor(&self.files)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
@@ -34,7 +34,7 @@ impl Certificate {
     }
 }
 
-/// What greets those who come encrypted. An error says which file, and what is wrong with it.
+/// Reads the files into a TLS acceptor. An error names the file and the problem.
 fn acceptor(tls: &Tls) -> io::Result<TlsAcceptor> {
     let refuse = |file: &Path, what: &dyn std::fmt::Display| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {what}", file.display()))
@@ -44,7 +44,7 @@ fn acceptor(tls: &Tls) -> io::Result<TlsAcceptor> {
         CertificateDer::pem_file_iter(&tls.certificate).and_then(Iterator::collect);
     let chain = chain.map_err(|error| refuse(&tls.certificate, &pem(error)))?;
     if chain.is_empty() {
-        return Err(refuse(&tls.certificate, &"there is no certificate in it"));
+        return Err(refuse(&tls.certificate, &"it contains no certificate"));
     }
     let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| refuse(&tls.key, &pem(error)))?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -1,30 +1,32 @@
-//! Claims: the next items, kept for longer, given back.
+//! Handlers for claims: claim, list, extend, release and skip.
 
 use super::items::changed;
-use super::{Asked, Idempotency, OfQueue, ask, look, unexpected};
+use super::{Idempotency, QueryParams, QueuePath, ask, read_queue, unexpected};
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{Changed, Claimed, Claims, Held, LimitedBy, Name, NewClaim, Released, Skip};
+use crate::wire::{
+    ChangedCount, ClaimAnswer, ClaimBody, ClaimEntry, ClaimLimit, HeldItems, LeasesBody, Name, SkipBody,
+};
 use axum::extract::State;
 use jurybox_server::{Answer, Request, Role};
 use serde::Deserialize;
 
 /// The most items of a claim.
 const MOST: u32 = 1000;
-/// The most for a key that only reviews: a person, or a program for people.
+/// The most items of a claim for a key that may only review.
 const MOST_BLIND: u32 = 100;
 
-/// Gives a reviewer the next items.
+/// Hands the next items to a reviewer.
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(claim): Json<NewClaim>,
-) -> Result<Json<Claims>, Problem> {
-    let NewClaim { reviewer, k, tags } = claim;
+    JsonBody(claim): JsonBody<ClaimBody>,
+) -> Result<JsonBody<ClaimAnswer>, Problem> {
+    let ClaimBody { reviewer, k, tags } = claim;
     caller.is(&reviewer)?;
     let sees = caller.may(Role::Read);
     let most = k.filter(|k| (MOST_BLIND + 1..=MOST).contains(k) && !sees).map(|_| MOST_BLIND);
@@ -32,75 +34,75 @@ pub(crate) async fn post(
     let Answer::Claims { model, claims, limited_by } = ask(&app, &name, &caller, &key, request).await? else {
         return Err(unexpected());
     };
-    let by_role = most.filter(|most| claims.len() == *most as usize).map(|_| LimitedBy::Role);
+    let by_role = most.filter(|most| claims.len() == *most as usize).map(|_| ClaimLimit::Role);
     let limited_by = limited_by.map(Into::into).or(by_role);
-    Ok(Json(Claims { model, claims: Claimed::all(claims, sees), limited_by }))
+    Ok(JsonBody(ClaimAnswer { model, claims: ClaimEntry::all(claims, sees), limited_by }))
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Whose {
+pub(crate) struct ReviewerQuery {
     reviewer: Name,
 }
 
-/// What a reviewer holds.
+/// Lists what a reviewer holds.
 pub(crate) async fn held(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
-    Asked(Whose { reviewer }): Asked<Whose>,
-) -> Result<Json<Held>, Problem> {
+    QueuePath(name): QueuePath,
+    QueryParams(ReviewerQuery { reviewer }): QueryParams<ReviewerQuery>,
+) -> Result<JsonBody<HeldItems>, Problem> {
     caller.is(&reviewer)?;
-    let (claims, left_out) = look(&app, &name, move |queue| queue.held(&reviewer)).await?;
+    let (claims, left_out) = read_queue(&app, &name, move |queue| queue.held(&reviewer)).await?;
     let claims = claims.into_iter().map(Into::into).collect();
-    Ok(Json(Held { claims, left_out: (left_out > 0).then_some(left_out) }))
+    Ok(JsonBody(HeldItems { claims, left_out: (left_out > 0).then_some(left_out) }))
 }
 
-/// Refuses to look for more items than anybody can hold by a claim.
-fn few(items: &[Name]) -> Result<(), Problem> {
+/// Refuses lists longer than a claim can be.
+fn check_count(items: &[Name]) -> Result<(), Problem> {
     if items.len() <= MOST as usize {
         return Ok(());
     }
     Err(Problem::unusable(format!("{} items at once, more than {MOST}", items.len())))
 }
 
-/// Lets a reviewer keep items for another while.
+/// Extends leases.
 pub(crate) async fn extend(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(kept): Json<Released>,
-) -> Result<Json<Changed>, Problem> {
+    JsonBody(kept): JsonBody<LeasesBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&kept.reviewer)?;
-    few(&kept.items)?;
+    check_count(&kept.items)?;
     let items = kept.items.into_iter().map(Into::into).collect();
     let request = Request::Extend { reviewer: kept.reviewer.into(), items };
     changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-/// Takes items back.
+/// Releases items back to the queue.
 pub(crate) async fn release(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(given_back): Json<Released>,
-) -> Result<Json<Changed>, Problem> {
+    JsonBody(given_back): JsonBody<LeasesBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&given_back.reviewer)?;
-    few(&given_back.items)?;
+    check_count(&given_back.items)?;
     let items = given_back.items.into_iter().map(Into::into).collect();
     let request = Request::Release { reviewer: given_back.reviewer.into(), items };
     changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-/// Takes an item back that this reviewer does not want again.
+/// Releases an item that this reviewer shall not get again.
 pub(crate) async fn skip(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(Skip { reviewer, item, reason }): Json<Skip>,
-) -> Result<Json<Changed>, Problem> {
+    JsonBody(SkipBody { reviewer, item, reason }): JsonBody<SkipBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Skip { reviewer: reviewer.into(), item: item.into(), reason: reason.into() };
     changed(&ask(&app, &name, &caller, &key, request).await?)

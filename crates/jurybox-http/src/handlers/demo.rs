@@ -1,14 +1,14 @@
-//! What a demo can be told; not there in a server that is none.
+//! The handler for the control of a demo; only servers of a demo have it.
 
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// Swaps the noises of two evaluators. A form of the page is led back to the queue.
+/// Swaps the noise of two evaluators. A form is redirected to the queue's page.
 pub(crate) async fn swap(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     let Some(demo) = app.demo() else { return Err(crate::routes::not_found().await) };
     let (swaps, (one, other)) = (demo.swap(), demo.pair());
@@ -17,5 +17,5 @@ pub(crate) async fn swap(State(app): State<App>, headers: HeaderMap) -> Result<R
     {
         return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, back)]).into_response());
     }
-    Ok(Json(json!({ "queue": demo.queue(), "swapped": [one, other], "swaps": swaps })).into_response())
+    Ok(JsonBody(json!({ "queue": demo.queue(), "swapped": [one, other], "swaps": swaps })).into_response())
 }

@@ -1,6 +1,6 @@
-//! Everything that a queue has, as a table that is sent while it is read.
+//! The handler for exports: a table that is sent while it is read.
 
-use super::{Asked, OfQueue};
+use super::{QueryParams, QueuePath};
 use crate::app::App;
 use crate::export::{columns, pages};
 use crate::problem::Problem;
@@ -16,77 +16,77 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// What the table is sent as, by format.
+/// The media types of the formats: JSON lines, CSV, Parquet.
 pub(crate) const KINDS: &[&str] =
     &["application/x-ndjson", "text/csv; charset=utf-8; header=present", "application/vnd.apache.parquet"];
 
-/// Pieces that may wait to be sent.
+/// The most chunks that wait to be sent.
 const AHEAD: usize = 8;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct ExportQuery {
     #[serde(default)]
-    format: Written,
+    format: ExportFormat,
     #[serde(default)]
-    drawn: bool,
+    random_checks_only: bool,
     #[serde(default = "safe")]
     safe_csv: bool,
 }
 
-/// What others wrote goes into a spreadsheet: it is text there, unless somebody asks for the cells as they are.
+/// The default of `safe_csv`: a spreadsheet must not run text from outside as formulas.
 fn safe() -> bool {
     true
 }
 
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum Written {
+enum ExportFormat {
     Csv,
     #[default]
     Jsonl,
     Parquet,
 }
 
-impl Written {
+impl ExportFormat {
     fn about(self) -> (Format, &'static str, &'static str) {
         match self {
-            Written::Jsonl => (Format::JsonLines, KINDS[0], "jsonl"),
-            Written::Csv => (Format::Csv, KINDS[1], "csv"),
-            Written::Parquet => (Format::Parquet, KINDS[2], "parquet"),
+            ExportFormat::Jsonl => (Format::JsonLines, KINDS[0], "jsonl"),
+            ExportFormat::Csv => (Format::Csv, KINDS[1], "csv"),
+            ExportFormat::Parquet => (Format::Parquet, KINDS[2], "parquet"),
         }
     }
 }
 
 pub(crate) async fn export(
     State(app): State<App>,
-    OfQueue(name): OfQueue,
-    Asked(Wanted { format, drawn, safe_csv }): Asked<Wanted>,
+    QueuePath(name): QueuePath,
+    QueryParams(ExportQuery { format, random_checks_only, safe_csv }): QueryParams<ExportQuery>,
 ) -> Result<Response<Body>, Problem> {
     let Ok(room) = app.0.exports.clone().try_acquire_owned() else {
-        let detail = "several exports are being sent already, each for as long as its reader takes";
-        let advice = "Ask again after the time that Retry-After names.";
+        let detail = "too many exports are running; each takes as long as its client reads";
+        let advice = "Try again after the time in Retry-After.";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail, advice).retry_after(5));
     };
     let queue = app.queue(&name).await?;
     let (format, kind, ending) = format.about();
     let layout = Layout { format, safe_csv };
-    // What is wrong from the beginning is said as such, before anything is sent.
+    // Errors at the begin are answered as problems, before any byte is sent.
     let asked = queue.clone();
     let tags = app.read(move || asked.tag_names()).await?;
     let (pieces, received) = channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let failed = pieces.clone();
-        if let Err(error) = send(&queue, (&tags, drawn), layout, Pieces(pieces)) {
-            // The answer breaks off: whoever reads it must not take it for whole.
+        if let Err(error) = send(&queue, (&tags, random_checks_only), layout, ChunkWriter(pieces)) {
+            // The response breaks off, so that no client takes it for complete.
             let _ = failed.blocking_send(Err(io::Error::other(error.to_string())));
         }
         drop(room);
     });
-    let mut response = Response::new(Body::new(Sent(received)));
+    let mut response = Response::new(Body::new(ExportBody(received)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    // A queue's name has nothing in it that would have to be escaped here.
+    // Queue names need no escaping here.
     if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.{ending}\"")) {
         headers.insert(header::CONTENT_DISPOSITION, value);
     }
@@ -95,40 +95,48 @@ pub(crate) async fn export(
 
 /// Why an export ended early.
 #[derive(Debug)]
-enum Stopped {
+enum ExportError {
     Queue(Error),
     Writing(jurybox_files::Error),
 }
 
-impl From<Error> for Stopped {
+impl From<Error> for ExportError {
     fn from(error: Error) -> Self {
-        Stopped::Queue(error)
+        ExportError::Queue(error)
     }
 }
 
-impl From<jurybox_files::Error> for Stopped {
+impl From<jurybox_files::Error> for ExportError {
     fn from(error: jurybox_files::Error) -> Self {
-        Stopped::Writing(error)
+        ExportError::Writing(error)
     }
 }
 
-impl std::fmt::Display for Stopped {
+impl std::fmt::Display for ExportError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Stopped::Queue(error) => error.fmt(f),
-            Stopped::Writing(error) => error.fmt(f),
+            ExportError::Queue(error) => error.fmt(f),
+            ExportError::Writing(error) => error.fmt(f),
         }
     }
 }
 
-fn send(queue: &Queue, (tags, drawn): (&[String], bool), layout: Layout, out: Pieces) -> Result<(), Stopped> {
+fn send(
+    queue: &Queue,
+    (tags, random_checks_only): (&[String], bool),
+    layout: Layout,
+    out: ChunkWriter,
+) -> Result<(), ExportError> {
     let (mut sheet, mut out): (Option<Sheet<Exported>>, _) = (None, Some(out));
     pages(
         |after, many| queue.exported(after, many),
-        |page| -> Result<(), Stopped> {
+        |page| -> Result<(), ExportError> {
             if let Some(out) = out.take() {
-                sheet =
-                    Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, drawn))?);
+                sheet = Some(Sheet::to_stream(
+                    Box::new(out),
+                    layout,
+                    columns(&page.evaluators, tags, random_checks_only),
+                )?);
             }
             Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
         },
@@ -136,14 +144,14 @@ fn send(queue: &Queue, (tags, drawn): (&[String], bool), layout: Layout, out: Pi
     Ok(sheet.map_or(Ok(()), Sheet::finish)?)
 }
 
-/// What is written, in pieces, to whoever sends them.
-struct Pieces(Sender<io::Result<Bytes>>);
+/// A writer that sends chunks to the response.
+struct ChunkWriter(Sender<io::Result<Bytes>>);
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes))) {
             Ok(()) => Ok(bytes.len()),
-            Err(_) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
+            Err(_) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has disconnected")),
         }
     }
 
@@ -152,10 +160,10 @@ impl Write for Pieces {
     }
 }
 
-/// The body: pieces as they come.
-struct Sent(Receiver<io::Result<Bytes>>);
+/// The response's body: chunks from a channel.
+struct ExportBody(Receiver<io::Result<Bytes>>);
 
-impl HttpBody for Sent {
+impl HttpBody for ExportBody {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -1,7 +1,7 @@
-//! For those who keep the server: is it there, is it ready, what has it counted.
+//! Handlers for operations: liveness, readiness and metrics.
 
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
 use axum::extract::State;
@@ -11,25 +11,26 @@ use jurybox_server::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// That all is well.
+/// The health of the server.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Well {
+pub(crate) struct HealthStatus {
     status: &'static str,
-    /// Queues that are not served as they should be. The log of the server names them.
+    /// The number of queues that cannot be served properly; the server's log names them. Absent if
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_trouble: Option<usize>,
-    /// Webhooks that have failed for so long that they are left alone.
+    /// The number of webhooks that were stopped after too many failures. Absent if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     webhooks_off: Option<usize>,
 }
 
-pub(crate) async fn healthy() -> Json<Well> {
-    Json(Well { status: "ok", in_trouble: None, webhooks_off: None })
+pub(crate) async fn healthy() -> JsonBody<HealthStatus> {
+    JsonBody(HealthStatus { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
-/// Whether all queues are loaded, and the database answers. One queue that is in trouble does not
-/// keep the others; a full disk concerns all of them.
-pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
+/// Ready once all queues are loaded and while the database answers. A problem of a single queue
+/// does not count; a full disk does.
+pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatus>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.troubles();
         if let Some((_, error)) = troubles.iter().find(|(_, error)| error.is_for_all()) {
@@ -38,17 +39,17 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem>
         app.reaches_database().await?;
         let in_trouble = (!troubles.is_empty()).then_some(troubles.len());
         let webhooks_off = Some(app.0.metrics.webhooks_off()).filter(|many| *many > 0);
-        return Ok(Json(Well { status: "ready", in_trouble, webhooks_off }));
+        return Ok(JsonBody(HealthStatus { status: "ready", in_trouble, webhooks_off }));
     }
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    let advice = "Send requests here once this says that it is ready.";
-    Err(Problem::new(status, "not_ready", "the queues are being loaded", advice).retry_after(1))
+    let advice = "Send requests once this answers 200.";
+    Err(Problem::new(status, "not_ready", "the queues are still being loaded", advice).retry_after(1))
 }
 
-/// What is counted; of queues those that the caller may look at.
+/// The metrics, with the queues that the caller may see.
 pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let asked = app.clone();
-    // What the server has counted by itself is told even while the database is away.
+    // The server's own metrics are available without the database.
     let reached = app.reaches_database().await.is_ok();
     let counted = app
         .read(move || {
@@ -58,7 +59,7 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
             let service = &asked.0.service;
             let mut standings = Vec::new();
             for name in service.names()?.into_iter().filter(|name| caller.sees(name)) {
-                // One that was deleted meanwhile is not told of.
+                // A queue that was deleted meanwhile is left out.
                 if let Ok(standing) = service.queue(&name).and_then(|queue| queue.standing()) {
                     standings.push((name, standing));
                 }

@@ -1,35 +1,35 @@
-//! Items: taken in, given further scores, closed, erased.
+//! Handlers for items: add, update scores, close and erase.
 
-use super::{Idempotency, OfItem, OfQueue, ask, look, no_item, stream, unexpected};
+use super::{Idempotency, ItemPath, QueuePath, ask, item_stream, no_item, read_queue, unexpected};
 use crate::app::App;
-use crate::body::{self, Json};
+use crate::body::{self, JsonBody};
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{Changed, Close, Items, ItemsAnswer, NewScores};
+use crate::wire::{ChangedCount, CloseBody, ItemsAnswer, ItemsBody, ScoresBody};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::StatusCode;
 use jurybox_server::{Answer, Error, NewItem, Rejected, Request};
 
 pub(crate) const LINES: &str = "application/x-ndjson";
 
-/// Takes in one item, several, or lines without end.
+/// Adds one item, several, or a stream of JSON lines.
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
     request: HttpRequest,
-) -> Result<Json<ItemsAnswer>, Problem> {
-    let kind = body::expect(request.headers(), &["application/json", LINES])?;
+) -> Result<JsonBody<ItemsAnswer>, Problem> {
+    let kind = body::check_media_type(request.headers(), &["application/json", LINES])?;
     if kind == LINES {
-        return stream::items(&app, &caller, &name, &key, request).await.map(Json);
+        return item_stream::items(&app, &caller, &name, &key, request).await.map(JsonBody);
     }
-    let bytes = body::whole(request, &app).await?;
-    body::is_object(&bytes)?;
-    let (items, unread) = Items::read(&bytes).map_err(|error| body::refused(&error))?;
+    let bytes = body::read_body(request, &app).await?;
+    body::refuse_list(&bytes)?;
+    let (items, unread) = ItemsBody::read(&bytes).map_err(|error| body::json_problem(&error))?;
     let items = items.into_iter().map(Into::into).collect();
     let mut call = key.call(&caller, Request::Items(items), 0);
-    // A key stands for all that was sent, also for what cannot be read.
+    // The idempotency key covers the whole body, including what cannot be read.
     if !unread.texts.is_empty() {
         let texts = unread.texts.into_iter();
         call = call.part_of(&Request::Items(texts.map(|id| NewItem { id, ..NewItem::default() }).collect()));
@@ -37,7 +37,7 @@ pub(crate) async fn post(
     let queue = app.queue(&name).await?;
     let mut answer = answered(app.ask(&queue, call).await?)?;
     answer.rejected.extend(unread.rejected);
-    Ok(Json(answer))
+    Ok(JsonBody(answer))
 }
 
 pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {
@@ -54,16 +54,16 @@ pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {
     })
 }
 
-/// Gives an item that is there further scores.
+/// Adds scores to an existing item.
 pub(crate) async fn patch_scores(
     State(app): State<App>,
     caller: Caller,
-    OfItem(name, item): OfItem,
+    ItemPath(name, item): ItemPath,
     key: Idempotency,
-    Json(scores): Json<NewScores>,
-) -> Result<Json<ItemsAnswer>, Problem> {
+    JsonBody(scores): JsonBody<ScoresBody>,
+) -> Result<JsonBody<ItemsAnswer>, Problem> {
     let wanted = item.clone();
-    if !look(&app, &name, move |queue| queue.knows(&wanted)).await? {
+    if !read_queue(&app, &name, move |queue| queue.knows(&wanted)).await? {
         return Err(no_item(&item));
     }
     let request = Request::Items(vec![scores.of(item)]);
@@ -72,15 +72,15 @@ pub(crate) async fn patch_scores(
             Err(Error::Conflict(rejected[0].why.clone()).into())
         }
         Answer::Items { rejected, .. } if !rejected.is_empty() => Err(Problem::unusable(&*rejected[0].why)),
-        answer => answered(answer).map(Json),
+        answer => answered(answer).map(JsonBody),
     }
 }
 
-/// Erases an item: its id, scores, tags and payload, and what was learnt from it.
+/// Erases an item with its id, scores, tags and payload, and makes the jury forget it.
 pub(crate) async fn erase(
     State(app): State<App>,
     caller: Caller,
-    OfItem(name, item): OfItem,
+    ItemPath(name, item): ItemPath,
     key: Idempotency,
 ) -> Result<StatusCode, Problem> {
     match ask(&app, &name, &caller, &key, Request::Erase { items: vec![item.clone()] }).await? {
@@ -94,17 +94,17 @@ pub(crate) async fn erase(
 pub(crate) async fn close(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(close): Json<Close>,
-) -> Result<Json<Changed>, Problem> {
-    let Close { tags, before, reason } = close;
+    JsonBody(close): JsonBody<CloseBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
+    let CloseBody { tags, before, reason } = close;
     let request =
         Request::Close { filter: tags.into(), before: before.map(|time| time.0), reason: reason.into() };
     changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-pub(crate) fn changed(answer: &Answer) -> Result<Json<Changed>, Problem> {
+pub(crate) fn changed(answer: &Answer) -> Result<JsonBody<ChangedCount>, Problem> {
     let &Answer::Changed { changed } = answer else { return Err(unexpected()) };
-    Ok(Json(Changed { changed }))
+    Ok(JsonBody(ChangedCount { changed }))
 }

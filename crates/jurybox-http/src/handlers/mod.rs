@@ -1,15 +1,15 @@
-//! The handlers, by what they are about; and what they share.
+//! The handlers of the API by subject, and their shared extractors.
 
 pub(crate) mod claims;
 pub(crate) mod demo;
 pub(crate) mod export;
 pub(crate) mod health;
-pub(crate) mod hooks;
-pub(crate) mod insight;
+pub(crate) mod item_stream;
 pub(crate) mod items;
 pub(crate) mod queues;
-pub(crate) mod stream;
+pub(crate) mod reads;
 pub(crate) mod verdicts;
+pub(crate) mod webhooks;
 
 use crate::app::App;
 use crate::guard::Caller;
@@ -21,11 +21,11 @@ use axum::http::{HeaderName, StatusCode};
 use jurybox_server::{Answer, Call, Error, Queue, Request};
 use serde::de::DeserializeOwned;
 
-/// The queue that a path names.
-pub(crate) struct OfQueue(pub(crate) String);
+/// The queue in a request's path.
+pub(crate) struct QueuePath(pub(crate) String);
 
-/// The queue and the item that a path names.
-pub(crate) struct OfItem(pub(crate) String, pub(crate) String);
+/// The queue and the item in a request's path.
+pub(crate) struct ItemPath(pub(crate) String, pub(crate) String);
 
 async fn params<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, Problem> {
     RawPathParams::from_request_parts(parts, state)
@@ -37,40 +37,41 @@ fn param(params: &RawPathParams, wanted: &str) -> String {
     params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_string()).unwrap_or_default()
 }
 
-/// The queue that a request is about, where its route has one: the same that its handler is told.
+/// The queue in a request's path, if its route has one. The guard uses it, and it is what the
+/// handler gets.
 pub(crate) async fn queue_of(request: &mut HttpRequest) -> Option<String> {
     let params = request.extract_parts::<RawPathParams>().await.ok()?;
     params.iter().find(|(name, _)| *name == "queue").map(|(_, value)| value.to_string())
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for OfQueue {
+impl<S: Send + Sync> FromRequestParts<S> for QueuePath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        Ok(OfQueue(param(&params(parts, state).await?, "queue")))
+        Ok(QueuePath(param(&params(parts, state).await?, "queue")))
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for OfItem {
+impl<S: Send + Sync> FromRequestParts<S> for ItemPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let params = params(parts, state).await?;
         let item = params.iter().find(|(name, _)| *name == "item").map(|(_, value)| value.to_string());
-        // Where the path of an item has no place for its id, it is that of the item `close`.
-        Ok(OfItem(param(&params, "queue"), item.unwrap_or_else(|| "close".into())))
+        // The route `…/items/close` has no parameter for the item: its id is "close".
+        Ok(ItemPath(param(&params, "queue"), item.unwrap_or_else(|| "close".into())))
     }
 }
 
-/// What follows the question mark.
-pub(crate) struct Asked<T>(pub(crate) T);
+/// The parsed query of a request.
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Query::<T>::from_request_parts(parts, state).await {
-            Ok(Query(asked)) => Ok(Asked(asked)),
+            Ok(Query(asked)) => Ok(QueryParams(asked)),
             Err(error) => {
                 let why = error.body_text();
                 let why = why.strip_prefix("Failed to deserialize query string: ").unwrap_or(&why);
@@ -80,10 +81,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// The key with which a request can be repeated without being done twice, where there is one.
+/// The idempotency key of a request, if it has one.
 pub(crate) struct Idempotency(Option<String>);
 
-/// The longest key.
+/// The most characters of a key.
 const LONGEST_KEY: usize = 200;
 
 impl<S: Send + Sync> FromRequestParts<S> for Idempotency {
@@ -97,7 +98,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Idempotency {
         });
         let key = key.ok_or_else(|| {
             Problem::malformed(format!(
-                "an Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII, none of them a blank"
+                "an Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters without spaces"
             ))
         })?;
         Ok(Idempotency(Some(key.into())))
@@ -109,8 +110,8 @@ impl Idempotency {
         self.0.is_some()
     }
 
-    /// A request with this key, or a part of one. Each caller has keys of its own; of a request in several parts the first has the key
-    /// itself, so that no other request has it too, and each of the others one that is made of it.
+    /// A call with this key for one part of a request. Keys are prefixed with the caller, so
+    /// callers cannot collide. The first part has the key itself, later ones a key derived from it.
     pub(crate) fn call(&self, caller: &Caller, request: Request, part: usize) -> Call {
         let call = Call::new(caller.actor.clone(), request);
         match (&self.0, part) {
@@ -121,7 +122,7 @@ impl Idempotency {
     }
 }
 
-/// Asks a queue by its name.
+/// Sends a request to the queue of this name.
 pub(crate) async fn ask(
     app: &App,
     queue: &str,
@@ -133,33 +134,28 @@ pub(crate) async fn ask(
     app.ask(&found, key.call(caller, request, 0)).await
 }
 
-/// Looks at a queue, on a thread that may wait.
-pub(crate) async fn look<T: Send + 'static>(
+/// Reads from the queue of this name, on a thread that may block.
+pub(crate) async fn read_queue<T: Send + 'static>(
     app: &App,
     queue: &str,
-    look: impl FnOnce(&Queue) -> Result<T, Error> + Send + 'static,
+    read: impl FnOnce(&Queue) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let found = app.queue(queue).await?;
-    Ok(app.read(move || look(&found)).await?)
+    Ok(app.read(move || read(&found)).await?)
 }
 
-/// An answer that is not of the kind that was asked for.
+/// The problem if a queue's answer is not of the expected kind.
 pub(crate) fn unexpected() -> Problem {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
-        "the queue gave an answer to another question",
+        "the queue gave an answer of another kind",
         "Please report it.",
     )
 }
 
 pub(crate) fn no_asset() -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "no_route",
-        "there is nothing at this path",
-        "/api shows what there is.",
-    )
+    Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing at this path", "/api lists all paths.")
 }
 
 pub(crate) fn no_item(item: &str) -> Problem {

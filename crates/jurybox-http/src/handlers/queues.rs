@@ -1,30 +1,30 @@
-//! Queues: made, changed, looked at, deleted.
+//! Handlers for queues: list, create, change, show and delete.
 
-use super::{Idempotency, OfQueue, ask, look};
+use super::{Idempotency, QueuePath, ask, read_queue};
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{QueueList, QueueState, config};
+use crate::wire::{QueueList, QueueState, SettingsBody, config};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jurybox_server::{Change, Error, Queue, Request};
 
-pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<QueueList>, Problem> {
+pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<JsonBody<QueueList>, Problem> {
     let asked = app.clone();
     let mut queues = app.read(move || asked.0.service.names()).await?;
     queues.retain(|name| caller.sees(name));
-    Ok(Json(QueueList { queues }))
+    Ok(JsonBody(QueueList { queues }))
 }
 
-/// Makes a queue, or sets it up as the body says.
+/// Creates a queue, or changes all its settings.
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(change): Json<Change>,
+    JsonBody(SettingsBody(change)): JsonBody<SettingsBody>,
 ) -> Result<Response, Problem> {
     let config = config(change)?;
     let (asked, actor, wanted, set_up) = (app.clone(), caller.actor.clone(), name.clone(), config.clone());
@@ -48,41 +48,47 @@ pub(crate) async fn put(
     Ok(changed(&app, name, &caller, &key, Change::to(&config)).await?.into_response())
 }
 
-/// Changes what the body names.
+/// Changes the settings that the body names.
 pub(crate) async fn patch(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(change): Json<Change>,
-) -> Result<Json<QueueState>, Problem> {
+    JsonBody(SettingsBody(change)): JsonBody<SettingsBody>,
+) -> Result<JsonBody<QueueState>, Problem> {
     changed(&app, name, &caller, &key, change).await
 }
 
-/// Changes a queue: how it stands then.
+/// Changes settings, and returns the new state with warnings.
 async fn changed(
     app: &App,
     name: String,
     caller: &Caller,
     key: &Idempotency,
     change: Change,
-) -> Result<Json<QueueState>, Problem> {
-    let before = look(app, &name, Queue::standing).await?.config;
+) -> Result<JsonBody<QueueState>, Problem> {
+    let before = read_queue(app, &name, Queue::standing).await?.config;
     ask(app, &name, caller, key, Request::Configure(change)).await?;
-    let Json(state) = state(app, name).await?;
-    Ok(Json(state.after(&before)))
+    let JsonBody(state) = state(app, name).await?;
+    Ok(JsonBody(state.after(&before)))
 }
 
-pub(crate) async fn get(State(app): State<App>, OfQueue(name): OfQueue) -> Result<Json<QueueState>, Problem> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    QueuePath(name): QueuePath,
+) -> Result<JsonBody<QueueState>, Problem> {
     state(&app, name).await
 }
 
-async fn state(app: &App, name: String) -> Result<Json<QueueState>, Problem> {
-    let standing = look(app, &name, Queue::standing).await?;
-    Ok(Json(QueueState::new(name, standing)))
+async fn state(app: &App, name: String) -> Result<JsonBody<QueueState>, Problem> {
+    let standing = read_queue(app, &name, Queue::standing).await?;
+    Ok(JsonBody(QueueState::new(name, standing)))
 }
 
-pub(crate) async fn delete(State(app): State<App>, OfQueue(name): OfQueue) -> Result<StatusCode, Problem> {
+pub(crate) async fn delete(
+    State(app): State<App>,
+    QueuePath(name): QueuePath,
+) -> Result<StatusCode, Problem> {
     let (asked, wanted) = (app.clone(), name.clone());
     app.forget(&name);
     let deleted = app.change(move || asked.0.service.delete(&wanted)).await;

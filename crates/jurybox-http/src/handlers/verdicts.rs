@@ -1,37 +1,40 @@
-//! Verdicts: taken in, revised, taken back.
+//! Handlers for verdicts: record, revise and undo.
 
-use super::{Idempotency, OfQueue, ask, unexpected};
+use super::{Idempotency, QueuePath, ask, unexpected};
 use crate::app::App;
-use crate::body::{self, Json};
+use crate::body::{self, JsonBody};
 use crate::guard::Caller;
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{RejectedItem, Source, Undo, Undone, Verdicts, VerdictsAnswer};
+use crate::wire::{RejectedItem, SourceField, UndoAnswer, UndoBody, VerdictsAnswer, VerdictsBody};
 use axum::extract::{Request as HttpRequest, State};
 use jurybox_server::{Answer, MOST_AT_ONCE, NewVerdict, Request, Role};
 
-/// How often a request may come back to an item that it has a verdict on already.
+/// The most verdicts on one item in a request.
 const MOST_PARTS: usize = 100;
 
-/// Takes in verdicts; one that names another in `revises` takes its place.
+/// Records verdicts. One that names another in `revises` replaces it.
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
     request: HttpRequest,
-) -> Result<Json<VerdictsAnswer>, Problem> {
-    body::expect(request.headers(), &["application/json"])?;
-    let bytes = body::whole(request, &app).await?;
-    body::is_object(&bytes)?;
-    let (verdicts, unread) = Verdicts::read(&bytes).map_err(|error| body::refused(&error))?;
+) -> Result<JsonBody<VerdictsAnswer>, Problem> {
+    body::check_media_type(request.headers(), &["application/json"])?;
+    let bytes = body::read_body(request, &app).await?;
+    body::refuse_list(&bytes)?;
+    let (verdicts, unread) = VerdictsBody::read(&bytes).map_err(|error| body::json_problem(&error))?;
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;
-        // Both go over the heads of those who review: a rule closes what somebody has in hand, an appeal decides over verdicts.
+        // Both override reviewers: a rule closes items that are being reviewed, an appeal decides
+        // against verdicts.
         match verdict.source() {
-            Source::Reviewer => {}
-            Source::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
-            Source::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
+            SourceField::Reviewer => {}
+            SourceField::Automatic => {
+                caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?
+            }
+            SourceField::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
         }
     }
     let verdicts: Vec<NewVerdict> = verdicts.into_iter().map(Into::into).collect();
@@ -43,8 +46,9 @@ pub(crate) async fn post(
             verdicts.len()
         )));
     }
-    // Several on one item, as of a file of a quorum, are asked for one after the other, each part with a key of its own.
-    // That of each stands for all that was sent, also for what cannot be read.
+    // Several verdicts on one item, as in a file from a quorum, are sent one after the other, each
+    // part with its own idempotency key. Every key covers the whole body, including what cannot be
+    // read.
     let all_read = unread.texts.is_empty();
     let texts = unread.texts.into_iter().map(|id| NewVerdict { id, ..NewVerdict::default() });
     let whole = Request::Verdicts(verdicts.iter().cloned().chain(texts).collect());
@@ -66,21 +70,21 @@ pub(crate) async fn post(
         answer.rejected.extend(rejected.into_iter().map(RejectedItem::from));
     }
     answer.rejected.extend(unread.rejected);
-    Ok(Json(answer))
+    Ok(JsonBody(answer))
 }
 
-/// Takes back a verdict that was just given.
+/// Undoes a recent verdict.
 pub(crate) async fn undo(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(Undo { reviewer, verdict }): Json<Undo>,
-) -> Result<Json<Undone>, Problem> {
+    JsonBody(UndoBody { reviewer, verdict }): JsonBody<UndoBody>,
+) -> Result<JsonBody<UndoAnswer>, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Undo { reviewer: reviewer.into(), verdict: verdict.into() };
     let Answer::Undone { item, token, until } = ask(&app, &name, &caller, &key, request).await? else {
         return Err(unexpected());
     };
-    Ok(Json(Undone { item, token, until: Time(until) }))
+    Ok(JsonBody(UndoAnswer { item, token, until: Time(until) }))
 }

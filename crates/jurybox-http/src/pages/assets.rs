@@ -1,4 +1,4 @@
-//! The style sheet and the scripts, within the program, under a name that changes with them.
+//! The style sheet and the scripts, embedded in the program, under a URL that changes with them.
 
 use super::format::hex;
 use crate::handlers::no_asset;
@@ -19,25 +19,25 @@ const SCRIPTS: [(&str, &str); 12] = [
     ("bar.js", include_str!("assets/bar.js")),
     ("drafts.js", include_str!("assets/drafts.js")),
     ("outbox.js", include_str!("assets/outbox.js")),
-    ("said.js", include_str!("assets/said.js")),
+    ("undoable.js", include_str!("assets/undoable.js")),
     ("skips.js", include_str!("assets/skips.js")),
     ("tabs.js", include_str!("assets/tabs.js")),
     ("undo.js", include_str!("assets/undo.js")),
 ];
 
-/// A script as it is sent: without what is there for those who read it here. No text in them goes over several lines.
-fn bare(script: &str) -> String {
+/// A script without comments and indentation. No string in the scripts spans lines.
+fn minified(script: &str) -> String {
     let lines =
         script.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.fold(String::with_capacity(script.len()), |text, line| text + line + "\n")
 }
 
-/// The style sheet: the colours and rules of all drawings, and those of the pages.
+/// The style sheet: the rules of all charts, then those of the pages.
 static STYLE: LazyLock<String> = LazyLock::new(|| {
     jurybox_draw::style() + include_str!("assets/page.css") + include_str!("assets/desk.css")
 });
 
-/// Where the assets of this version are.
+/// The URL path of the assets, with a hash of their content.
 pub(super) static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let mut hash = Sha256::new();
     hash.update(STYLE.as_str());
@@ -47,7 +47,7 @@ pub(super) static FOLDER: LazyLock<String> = LazyLock::new(|| {
     format!("/assets/{}", hex(&hash.finalize()[..6]))
 });
 
-/// Its name says what it is: it never changes.
+/// Browsers may keep an asset forever: changed content has another URL.
 const KEPT: &str = "public, max-age=31536000, immutable";
 
 pub(super) async fn asset(params: RawPathParams) -> Result<Response, Problem> {
@@ -56,7 +56,7 @@ pub(super) async fn asset(params: RawPathParams) -> Result<Response, Problem> {
         Some("page.css") => ("text/css; charset=utf-8", STYLE.clone()),
         name => {
             let script = SCRIPTS.iter().find(|(script, _)| Some(*script) == name).ok_or_else(no_asset)?;
-            ("text/javascript; charset=utf-8", bare(script.1))
+            ("text/javascript; charset=utf-8", minified(script.1))
         }
     };
     Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, KEPT)], text).into_response())

@@ -1,9 +1,9 @@
-//! Numbers and times as people read them.
+//! Numbers, shares and times as the pages write them. Every number passes `fixed`.
 
 use maud::{Markup, html};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Now, in microseconds since 1970.
+/// The system's clock, in microseconds since 1970.
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -15,7 +15,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// A text as it may stand in an address.
+/// A text percent-encoded for a URL.
 pub(super) fn in_address(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric();
     text.bytes().fold(String::new(), |mut address, byte| {
@@ -28,7 +28,7 @@ pub(super) fn in_address(text: &str) -> String {
     })
 }
 
-/// A count with its thousands apart.
+/// A count with commas between thousands.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -41,15 +41,13 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// A sum of rewards: whole numbers as such.
-pub(super) fn amount(number: f64) -> String {
-    if number.fract().abs() < 1e-9 && (0.0..1e15).contains(&number) {
-        return count(number.round() as u64);
-    }
-    jurybox_draw::short(number)
+/// A sum of rewards: whole numbers with all digits, others with three.
+pub(super) fn amount(sum: f64) -> String {
+    let is_whole = sum.fract().abs() < 1e-9 && (0.0..1e15).contains(&sum);
+    if is_whole { count(sum.round() as u64) } else { number(sum) }
 }
 
-/// How long, in the two units that matter.
+/// A duration in its two largest units, such as `3 h 10`.
 pub(super) fn span(seconds: f64) -> String {
     if !seconds.is_finite() {
         return "–".into();
@@ -64,7 +62,7 @@ pub(super) fn span(seconds: f64) -> String {
     }
 }
 
-/// A length that people know, in the unit that it is whole in; in microseconds.
+/// A length of time given in microseconds, in the largest unit that divides it: `5 min`, `90 s`.
 pub(super) fn stretch(length: i64) -> String {
     let seconds = length / 1_000_000;
     let units = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
@@ -72,17 +70,18 @@ pub(super) fn stretch(length: i64) -> String {
     whole.map_or_else(|| span(seconds as f64), |(unit, name)| format!("{} {name}", seconds / unit))
 }
 
-/// The time of day, with its date where that is another: in UTC, and by the clock of whoever looks where scripts run.
+/// A time in UTC, with its date unless that is today. Scripts replace it by the reader's local
+/// time.
 pub(super) fn moment(at: i64, now: i64) -> Markup {
-    told(at, now, false)
+    time_element(at, now, false)
 }
 
-/// The same to the second, for what is told apart by that.
+/// Like [`moment`], to the second.
 pub(super) fn moment_to_the_second(at: i64, now: i64) -> Markup {
-    told(at, now, true)
+    time_element(at, now, true)
 }
 
-fn told(at: i64, now: i64, exact: bool) -> Markup {
+fn time_element(at: i64, now: i64, exact: bool) -> Markup {
     let time = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
     html! { time datetime=(time) data-exact[exact] { (in_utc(&time, now, exact)) span class="utc" { " UTC" } } }
 }
@@ -100,7 +99,7 @@ pub(super) fn clock(at: i64) -> String {
     text.split_once('T').map_or("", |(_, time)| time.trim_end_matches('Z')).into()
 }
 
-/// A share in percent.
+/// A share in percent, with a decimal only close to 0% and 100%.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
         share if !share.is_finite() => "–".into(),
@@ -110,52 +109,67 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// How sure something is: nothing that is learnt from data is certain.
+/// A probability in percent, rounded down: nothing learnt from data is certain.
 pub(super) fn sure(probability: f64) -> String {
-    if probability > 0.99 { "> 99%".into() } else { format!("{:.0}%", (100.0 * probability).floor()) }
+    if probability > 0.99 { "over 99%".into() } else { format!("{:.0}%", (100.0 * probability).floor()) }
 }
 
-/// An estimate with its interval, to the digit in which that begins to differ.
+/// A number with at most three significant digits and no exponent; a dash if it is not finite.
+/// Digits before the decimal point are never rounded away.
+pub(super) fn number(value: f64) -> String {
+    trimmed(fixed(value, decimals(value, 3)))
+}
+
+/// A contribution or a difference: two significant digits, with its sign.
+pub(super) fn signed(value: f64) -> String {
+    let text = trimmed(fixed(value, decimals(value, 2)));
+    if value > 0.0 && text != "0" { format!("+{text}") } else { text }
+}
+
+/// An estimate with its interval, in two significant digits of the interval's half width at most:
+/// "0.77 (0.68 to 0.85)". Only the ends if the mean is not finite.
 pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) -> String {
     let half = (high - low) / 2.0;
-    let decimals = if half > 0.0 { decimals(half, 1.0) } else { 2 };
-    let told = |value: f64| written(value, decimals);
-    let ends = format!("{} to {}", told(low), told(high));
-    if mean.is_finite() { format!("{} ({ends})", told(mean)) } else { ends }
+    let decimals = if half > 0.0 { decimals(half, 1) } else { 2 };
+    let ends = format!("{} to {}", fixed(low, decimals), fixed(high, decimals));
+    if mean.is_finite() { format!("{} ({ends})", fixed(mean, decimals)) } else { ends }
 }
 
-/// Two digits that count.
-pub(super) fn rounded(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return jurybox_draw::short(value);
-    }
-    let unit = 10_f64.powf(value.abs().log10().floor() - 1.0).min(1.0);
-    jurybox_draw::short((value / unit).round() * unit).replace('-', "−")
-}
-
-/// How many digits behind the point leave so many that count to a number.
-fn decimals(number: f64, digits: f64) -> usize {
-    (digits - 1.0 - number.log10().floor()).clamp(0.0, 6.0) as usize
-}
-
-/// A number with so many digits behind the point. A minus sign is as wide as a digit, and a hyphen is not.
-fn written(value: f64, decimals: usize) -> String {
-    if !value.is_finite() {
-        return "–".into();
-    }
-    let text = format!("{:.decimals$}", value.abs());
-    let below = value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
-    if below { format!("−{text}") } else { text }
-}
-
-/// The numbers of a column, with as many digits behind the point for all as leave three to the largest: one below the other, they can be
-/// compared at a glance.
+/// The numbers of a column, all with as many decimals as leave three significant digits to the
+/// largest, so that they can be compared at a glance.
 pub(super) fn aligned(column: impl IntoIterator<Item = Option<f64>>) -> Vec<String> {
     let column: Vec<f64> = column.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
     let finite = column.iter().filter(|value| value.is_finite());
     let largest = finite.fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let decimals = if largest > 0.0 { decimals(largest, 3.0) } else { 2 };
-    column.into_iter().map(|value| written(value, decimals)).collect()
+    let decimals = if largest > 0.0 { decimals(largest, 3) } else { 2 };
+    column.into_iter().map(|value| fixed(value, decimals)).collect()
+}
+
+/// How many decimals show a value with this many significant digits.
+fn decimals(value: f64, digits: i32) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 6) as usize
+}
+
+/// Formats every number of a page: with this many decimals and its thousands apart. The sign is a
+/// minus, which is as wide as a digit. A value that rounds to zero has no sign.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = whole.parse().map_or_else(|_| whole.to_string(), count);
+    let is_negative = value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    let sign = if is_negative { "−" } else { "" };
+    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
+/// Removes zeros at the end of a fraction.
+fn trimmed(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
 #[cfg(test)]
@@ -166,13 +180,13 @@ mod tests {
     fn a_column_has_one_number_of_digits() {
         assert_eq!(aligned([Some(1.171), Some(-0.64), Some(-0.001), None]), ["1.17", "−0.64", "0.00", "–"]);
         assert_eq!(aligned([Some(0.0382), Some(0.5)]), ["0.038", "0.500"]);
-        assert_eq!(aligned([Some(12_345.6), Some(f64::NAN)]), ["12346", "–"]);
+        assert_eq!(aligned([Some(12_345.6), Some(f64::NAN)]), ["12,346", "–"]);
         assert_eq!(aligned([Some(0.0)]), ["0.00"]);
-        let told = |mean, low, high| between(jurybox::Interval { mean, low, high });
-        assert_eq!(told(0.77, 0.684, 0.85), "0.77 (0.68 to 0.85)");
-        assert_eq!(told(0.000_91, -0.068, 0.07), "0.00 (−0.07 to 0.07)");
-        assert_eq!(told(f64::NAN, 9.2, 90.0), "9 to 90");
-        assert_eq!(told(1.0, 0.96, 1.0), "1.00 (0.96 to 1.00)");
+        let text = |mean, low, high| between(jurybox::Interval { mean, low, high });
+        assert_eq!(text(0.77, 0.684, 0.85), "0.77 (0.68 to 0.85)");
+        assert_eq!(text(0.000_91, -0.068, 0.07), "0.00 (−0.07 to 0.07)");
+        assert_eq!(text(f64::NAN, 9.2, 90.0), "9 to 90");
+        assert_eq!(text(1.0, 0.96, 1.0), "1.00 (0.96 to 1.00)");
     }
 
     #[test]
@@ -193,8 +207,10 @@ mod tests {
             [percent(0.5), percent(0.004), percent(0.999), percent(0.9996)],
             ["50%", "0.4%", "99.9%", "100%"]
         );
-        assert_eq!([rounded(0.123_45), rounded(1234.4), rounded(0.0)], ["0.12", "1234", "0"]);
-        assert_eq!([sure(0.999_999), sure(1.0), sure(0.987)], ["> 99%", "> 99%", "98%"]);
+        assert_eq!([number(0.123_45), number(1234.4), number(0.0)], ["0.123", "1,234", "0"]);
+        assert_eq!([number(-7.55e-4), number(2.5), number(f64::NAN)], ["−0.000755", "2.5", "–"]);
+        assert_eq!([signed(0.123), signed(-0.5), signed(0.0)], ["+0.12", "−0.5", "0"]);
+        assert_eq!([sure(0.999_999), sure(1.0), sure(0.987)], ["over 99%", "over 99%", "98%"]);
         let noon = 1_794_916_800_000_000;
         let moment = |at: i64, now: i64| moment(at, now).into_string();
         let time = "<time datetime=\"2026-11-17T12:00:00Z\">";

@@ -1,6 +1,7 @@
-//! What happens, told to pages as it does; and what is remembered of it while the server runs.
+//! Live updates: a stream of server-sent events that says which queue has changed, and the cache of
+//! snapshots and influence over time.
 
-use super::figures::Seen;
+use super::snapshot::QueueSnapshot;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::problem::Problem;
@@ -18,89 +19,92 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
-/// How often somebody looks whether a queue has changed, while a page listens, and while none does: what evaluators added is remembered for later.
+/// How often queues are checked for changes, while a page listens and while none does. Without
+/// pages it still records influence over time.
 const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// A stream is cut after so long, and the page comes again: a proxy may not let its caller in any more.
+/// A stream ends after this time, and the page reconnects: its access may have been revoked by a
+/// proxy.
 const CUT: Duration = Duration::from_mins(10);
-/// How often it is looked whether its caller may still listen.
+/// How often a stream checks that its caller still has access.
 const MAY_STAY: Duration = Duration::from_secs(2);
-/// A stream that says nothing for so long says that it is there.
+/// A stream without news sends a comment after this time, to show that it is alive.
 const QUIET: Duration = Duration::from_secs(15);
 const STILL_HERE: &str = ": still here\n\n";
-/// Streams at once.
+/// The most streams at once.
 const STREAMS: usize = 512;
-/// Moments at which it is remembered what evaluators added; then every other one is.
+/// The most moments of influence kept per queue. Beyond, every other one is dropped.
 const REMEMBERED: usize = 240;
 
-/// What a page is told.
+/// What a stream passes on.
 #[derive(Debug, Clone)]
-enum Told {
-    /// A queue is not as it was.
+enum PageEvent {
+    /// A queue has changed.
     Changed(String),
-    /// The server ends.
+    /// The server is shutting down.
     End,
 }
 
-/// What is remembered of a queue.
+/// The cache of one queue.
 #[derive(Default)]
-struct Remembered {
-    /// The last entry of its log, and what its model has learnt.
+struct CachedQueue {
+    /// The last log entry and the model when the queue was last checked.
     marks: (u64, u64),
     trust: Vec<Trusted>,
-    /// What was last seen of it, when, and how long that took.
-    seen: Option<(Arc<Seen>, Instant, Duration)>,
-    /// Whether somebody was shown what was no longer so.
+    /// The last snapshot, when it was read, and how long that took.
+    seen: Option<(Arc<QueueSnapshot>, Instant, Duration)>,
+    /// Whether an outdated snapshot was shown since.
     behind: bool,
 }
 
-impl Remembered {
-    /// Whether what was last seen may be looked at again.
+impl CachedQueue {
+    /// Whether a new snapshot may be read.
     fn may_look(&self) -> bool {
         self.seen.as_ref().is_none_or(|(_, at, took)| is_rested(at.elapsed(), *took))
     }
 }
 
-/// Whether a queue may be looked at again so long after it took so long: looking must not take much of the server's time.
+/// Whether enough time has passed to read a queue again, so that snapshots take a tenth of the
+/// server's time at most.
 fn is_rested(since: Duration, took: Duration) -> bool {
     const RESTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
     since >= (10 * took).clamp(RESTS.0, RESTS.1)
 }
 
-/// Whether what was seen so long ago, and took so long to see, is shown again: where nothing has changed, for a while (how old things are is told of,
-/// too), and in any case until it may be looked at again.
+/// Whether a cached snapshot is shown again: while nothing has changed for up to 10 seconds, so
+/// that ages stay right, and in any case until a new one may be read.
 fn is_shown(same: bool, since: Duration, took: Duration) -> bool {
     const STAYS: Duration = Duration::from_secs(10);
     (same && since < STAYS) || !is_rested(since, took)
 }
 
-/// What pages are told of, and what they remember.
-pub(crate) struct Watch {
-    told: broadcast::Sender<Told>,
-    queues: Mutex<HashMap<String, Remembered>>,
+/// The channel to all pages, and the cache of each queue.
+pub(crate) struct LiveUpdates {
+    told: broadcast::Sender<PageEvent>,
+    queues: Mutex<HashMap<String, CachedQueue>>,
     streams: Arc<Semaphore>,
 }
 
-impl Watch {
+impl LiveUpdates {
     pub(crate) fn new() -> Self {
-        Watch {
+        LiveUpdates {
             told: broadcast::channel(256).0,
             queues: Mutex::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
         }
     }
 
-    /// Lets every page go.
+    /// Ends all streams.
     pub(crate) fn end(&self) {
-        // Nobody may be listening.
-        let _ = self.told.send(Told::End);
+        // Sending fails if no page listens.
+        let _ = self.told.send(PageEvent::End);
     }
 
-    fn with<T>(&self, queue: &str, change: impl FnOnce(&mut Remembered) -> T) -> T {
+    fn with<T>(&self, queue: &str, change: impl FnOnce(&mut CachedQueue) -> T) -> T {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         change(queues.entry(queue.to_string()).or_default())
     }
 
-    /// What evaluators added over time, oldest first.
+    /// The influence of evaluators over time, oldest first.
     pub(super) fn trust(&self, queue: &str) -> Vec<Trusted> {
         self.with(queue, |remembered| remembered.trust.clone())
     }
@@ -110,9 +114,9 @@ impl Watch {
         self.with(queue, |remembered| remembered.trust = trust);
     }
 
-    /// What was last seen of a queue that has come to these marks, and as of when that is so: where it is still so, or it is too early to look
-    /// again.
-    pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<Seen>, i64)> {
+    /// The cached snapshot of a queue with these marks (log entry, model), and the time it shows.
+    /// None if a new one is due.
+    pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<QueueSnapshot>, i64)> {
         self.with(queue, |remembered| {
             let (seen, at, took) = remembered.seen.as_ref()?;
             let same = (seen.head, seen.model) == marks;
@@ -123,11 +127,11 @@ impl Watch {
         })
     }
 
-    pub(super) fn note(&self, queue: &str, seen: &Arc<Seen>, took: Duration) {
+    pub(super) fn note(&self, queue: &str, seen: &Arc<QueueSnapshot>, took: Duration) {
         self.with(queue, |remembered| remembered.seen = Some((seen.clone(), Instant::now(), took)));
     }
 
-    /// What was seen of a queue before somebody changed it is of no use.
+    /// Drops a queue's snapshot after a change of its settings.
     pub(super) fn forget(&self, queue: &str) {
         self.with(queue, |remembered| remembered.seen = None);
     }
@@ -138,7 +142,7 @@ impl Watch {
     }
 }
 
-/// Looks after the queues, for as long as the server runs.
+/// Checks the queues for changes until the server ends.
 pub(crate) async fn watch(app: App) {
     let mut looked = Instant::now();
     loop {
@@ -148,12 +152,12 @@ pub(crate) async fn watch(app: App) {
         }
         looked = Instant::now();
         let asked = app.clone();
-        // A database that is away now is there later.
-        let _ = app.wait(move || look(&asked)).await;
+        // A database that is unreachable now is asked again later.
+        let _ = app.wait(move || check_queues(&asked)).await;
     }
 }
 
-fn look(app: &App) -> Result<(), Error> {
+fn check_queues(app: &App) -> Result<(), Error> {
     let (service, watch) = (&app.0.service, &app.0.watch);
     let names = service.names()?;
     watch.only(&names);
@@ -175,7 +179,7 @@ fn look(app: &App) -> Result<(), Error> {
             && let Ok(now) = queue.model()
         {
             trust.extend(queue.trusted_by(&now).ok().flatten());
-            // A change that is over before anybody opens a page is noticed all the same, and found there later.
+            // Records a change even if it is over before anybody opens a page.
             let _ = queue.noticed(&now);
         }
         watch.with(&name, |remembered| {
@@ -189,15 +193,15 @@ fn look(app: &App) -> Result<(), Error> {
                 });
             }
         });
-        let _ = watch.told.send(Told::Changed(name));
+        let _ = watch.told.send(PageEvent::Changed(name));
     }
     Ok(())
 }
 
-/// Lines as they come.
-struct Lines(mpsc::Receiver<String>);
+/// The body of a stream: lines from a channel.
+struct EventLines(mpsc::Receiver<String>);
 
-impl Stream for Lines {
+impl Stream for EventLines {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -205,11 +209,11 @@ impl Stream for Lines {
     }
 }
 
-/// Which queues change, as it happens.
+/// The endpoint of the stream.
 pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let Ok(place) = app.0.watch.streams.clone().try_acquire_owned() else {
-        let advice = "Close other pages of this server; this one is right as of when it was loaded.";
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many pages listen", advice)
+        let advice = "Close other pages of this server, or reload this page to update it.";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many pages are open", advice)
             .retry_after(30));
     };
     let (lines, receiver) = mpsc::channel(64);
@@ -219,7 +223,7 @@ pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Res
         let cut = tokio::time::sleep(CUT);
         tokio::pin!(cut);
         let mut looks = tokio::time::interval(MAY_STAY);
-        // Who has lost sight of a server comes again soon.
+        // The browser reconnects after a second.
         let (mut line, mut said) = ("retry: 1000\n\n".to_string(), Instant::now());
         loop {
             if lines.send(std::mem::take(&mut line)).await.is_err() {
@@ -229,12 +233,12 @@ pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Res
                 tokio::select! {
                     next = told.recv() => match next {
                         Err(broadcast::error::RecvError::Lagged(_)) => line = STILL_HERE.into(),
-                        Err(broadcast::error::RecvError::Closed) | Ok(Told::End) => return,
-                        Ok(Told::Changed(queue)) if caller.sees(&queue) => {
+                        Err(broadcast::error::RecvError::Closed) | Ok(PageEvent::End) => return,
+                        Ok(PageEvent::Changed(queue)) if caller.sees(&queue) => {
                             let told = serde_json::json!({ "queue": queue, "at": super::format::now() / 1000 });
                             line = format!("data: {told}\n\n");
                         }
-                        Ok(Told::Changed(_)) => {}
+                        Ok(PageEvent::Changed(_)) => {}
                     },
                     _ = looks.tick() => {
                         if !caller.may_stay(&app).await {
@@ -251,7 +255,7 @@ pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Res
         }
     });
     let kind = [(header::CONTENT_TYPE, "text/event-stream")];
-    Ok((kind, Body::from_stream(Lines(receiver))).into_response())
+    Ok((kind, Body::from_stream(EventLines(receiver))).into_response())
 }
 
 #[cfg(test)]
@@ -261,10 +265,10 @@ mod tests {
     #[test]
     fn what_is_slow_to_look_at_is_shown_for_longer() {
         let ms = Duration::from_millis;
-        // Quick to look at: shown again for ten seconds where nothing has changed, and for one where something has.
+        // A quick snapshot: shown for ten seconds if nothing has changed, else for one.
         assert!(is_shown(true, ms(9_999), ms(5)) && !is_shown(true, ms(10_000), ms(5)));
         assert!(is_shown(false, ms(999), ms(5)) && !is_shown(false, ms(1_000), ms(5)));
-        // Slow: for ten times as long as it took, whether or not, and half a minute at the most.
+        // A slow snapshot: shown for ten times as long as it took, for half a minute at most.
         for same in [true, false] {
             assert!(is_shown(same, ms(22_600), ms(2_300)) && !is_shown(same, ms(23_000), ms(2_300)));
             assert!(is_shown(same, ms(29_999), ms(9_000)) && !is_shown(same, ms(30_000), ms(9_000)));

@@ -1,37 +1,39 @@
-//! The pages: a desk to review at, and what there is to see of the queues. Made on the server, alive without a script, livelier with one.
+//! The HTML pages, rendered on the server: overview, queue, desk, item, reviewers, activity, login.
 //!
-//! A page is a handler that returns [`shell::Page`]. `live.rs` says over a stream which queue has changed, and the page's script asks for the
-//! panels of that queue again: each is a part of the same page, by its name (`?panel=`). Nothing is loaded from elsewhere, nothing inline
-//! runs, and what comes from outside passes `maud`, which escapes it, or one of the renderers of `payload/`, which let through nothing else
-//! than they make.
+//! A page is a handler that returns [`layout::Page`]. It works without scripts. With scripts,
+//! `live.rs` streams which queue has changed, and the page fetches the panels of that queue again,
+//! each by its id (`?panel=`). Pages load nothing from elsewhere and run nothing inline. Text from
+//! outside passes `maud`, which escapes it, or a renderer of `payload/`, which emits only its own
+//! tags.
 
-mod alike;
+mod activity;
 mod assets;
 mod desk;
-mod events;
-mod figures;
+mod destinations;
+mod error_correlation;
+mod form;
 mod format;
-mod go;
+mod gzip;
 mod item;
+mod layout;
 mod live;
 mod login;
 mod overview;
-mod packed;
+#[cfg(test)]
+mod page_size;
 mod payload;
-mod posted;
 mod queue;
 mod reviewers;
 mod session;
-mod shell;
-#[cfg(test)]
-mod weight;
+mod snapshot;
+mod wording;
 
-pub(crate) use live::{Watch, watch};
+pub(crate) use layout::{explain, is_person};
+pub(crate) use live::{LiveUpdates, watch};
 pub(crate) use session::Sessions;
-pub(crate) use shell::{explain, is_person};
 
 use crate::app::App;
-use crate::guard::{Need, guard};
+use crate::guard::{RouteAccess, guard};
 use crate::handlers::export;
 use crate::observe::note_caller;
 use axum::Router;
@@ -39,19 +41,20 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
 use jurybox_server::Role;
 
-/// The pages, who may see them, and what is done there. None: anybody.
+/// The routes of the pages: path, roles that may use it (any of them; none means everybody),
+/// handler.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)> {
     use Role::{Admin, Read, Review};
     vec![
         ("/", &[Read, Review], get(overview::page)),
         ("/live", &[Read], get(live::stream)),
-        ("/go", &[Read, Review], get(go::page)),
+        ("/go", &[Read, Review], get(destinations::page)),
         ("/login", &[], get(login::page).post(login::enter)),
         ("/logout", &[], post(login::leave)),
         ("/assets/{version}/{name}", &[], get(assets::asset)),
         ("/q/{queue}", &[Read], get(queue::page)),
-        ("/q/{queue}/audit", &[Read], get(events::page)),
+        ("/q/{queue}/activity", &[Read], get(activity::page)),
         ("/q/{queue}/export", &[Read], get(export::export)),
         ("/q/{queue}/items/{item}", &[Read], get(item::page)),
         ("/q/{queue}/reviewers", &[Read], get(reviewers::page)),
@@ -68,17 +71,17 @@ pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)>
     ]
 }
 
-/// All pages, guarded as the rest, with the headers and the words of pages.
+/// The router of the pages, with access checks, page headers and compression.
 pub(crate) fn router(app: &App) -> Router<App> {
     let mut router = Router::new();
     for (path, roles, handler) in table() {
-        let need = Need { app: app.clone(), roles: roles.to_vec(), page: true };
-        // The last one is the outermost.
+        let need = RouteAccess { app: app.clone(), roles: roles.to_vec(), page: true };
+        // The last layer is the outermost.
         let guarded = handler
             .route_layer(from_fn(note_caller))
             .route_layer(from_fn_with_state(need, guard))
-            .route_layer(from_fn(shell::dressed))
-            .route_layer(from_fn(packed::packed));
+            .route_layer(from_fn(layout::page_headers))
+            .route_layer(from_fn(gzip::gzip));
         router = router.route(path, guarded);
     }
     router

@@ -1,122 +1,124 @@
-//! The first page: one panel a queue, the worst first. An empty server says what to paste.
+//! The start page: one panel per queue, those with problems first. A server without queues shows
+//! commands to paste.
 
-use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen, unit};
-use super::format::{amount, between, count, moment, now, rounded, span, stretch, sure};
+use super::format::{count, moment, now, number, percent, signed, span, stretch, sure};
+use super::layout::{Page, navigation, panel_response};
 use super::queue::drawn;
-use super::shell::{Page, part as shown, ways};
+use super::snapshot::{DAY, MINUTE, QueueSnapshot, SECOND, TimeBins, quantile, snapshot, unit};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::Asked;
+use crate::handlers::QueryParams;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use jurybox::Interval;
-use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
+use jurybox::{Alarm, Interval};
+use jurybox_draw::{Colour, Curve, Frame, Plot, Scale, counted};
 use jurybox_server::{Doors, Role};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Evaluators that an example names.
+/// How many evaluators an example request names.
 const FEW: usize = 3;
 
-/// One panel alone, by its name, or all of them.
+/// The query of pages that can send one of their panels alone.
 #[derive(Deserialize)]
-pub(super) struct Part {
+pub(super) struct PanelQuery {
     pub(super) panel: Option<String>,
 }
 
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    Asked(part): Asked<Part>,
+    QueryParams(part): QueryParams<PanelQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let asked = app.clone();
     let mut names = app.read(move || asked.0.service.names()).await?;
     names.retain(|name| caller.sees(name));
     if !caller.may(Role::Read) {
-        return Ok(Page::new("Jurybox", &desks(&caller, &names)).into_response());
+        return Ok(Page::new("Jurybox", &desk_list(&caller, &names)).into_response());
     }
     if let Some(name) = part.panel {
         if !names.contains(&name) {
-            return Ok(shown(&html! {}, now()));
+            return Ok(panel_response(&html! {}, now()));
         }
-        let told = seen(&app, &name).await.ok();
-        let so = told.as_ref().map_or_else(now, |(_, so)| *so);
-        return Ok(shown(&inner(&caller, &name, told.map(|(seen, _)| seen).as_ref()), so));
+        let found = snapshot(&app, &name).await.ok();
+        let as_of = found.as_ref().map_or_else(now, |(_, as_of)| *as_of);
+        let panel = inner(&caller, &name, found.map(|(snapshot, _)| snapshot).as_ref());
+        return Ok(panel_response(&panel, as_of));
     }
     let (mut panels, mut oldest) = (Vec::new(), now());
     for name in &names {
-        let told = seen(&app, name).await.ok();
-        oldest = told.as_ref().map_or(oldest, |(_, so)| oldest.min(*so));
-        let told = told.map(|(seen, _)| seen);
-        panels.push((std::cmp::Reverse(told.as_deref().map_or(u8::MAX, badness)), name, told));
+        let found = snapshot(&app, name).await.ok();
+        oldest = found.as_ref().map_or(oldest, |(_, as_of)| oldest.min(*as_of));
+        let found = found.map(|(snapshot, _)| snapshot);
+        panels.push((std::cmp::Reverse(found.as_deref().map_or(u8::MAX, urgency)), name, found));
     }
-    panels.sort_by_key(|(badness, name, _)| (*badness, *name));
+    panels.sort_by_key(|(urgency, name, _)| (*urgency, *name));
     let address = address(&app, &headers);
     let body = html! {
-        (ways(&caller, None, "Queues", Some(oldest)))
+        (navigation(&caller, None, "Queues", Some(oldest)))
         main data-all {
             h1 class="unseen" { "Queues" }
-            @for (_, name, told) in &panels {
-                section class="panel" data-panel=(name) data-queue=(name) aria-label=(name) { (inner(&caller, name, told.as_ref())) }
+            @for (_, name, found) in &panels {
+                section class="panel" data-panel=(name) data-queue=(name) aria-label=(name) { (inner(&caller, name, found.as_ref())) }
             }
-            @if names.is_empty() { (teach(&address)) }
+            @if names.is_empty() { (first_steps(&address)) }
         }
     };
     Ok(Page::new("Jurybox", &body).into_response())
 }
 
-/// How much a queue wants to be looked at.
-fn badness(seen: &Seen) -> u8 {
-    let changed = !seen.doubts.is_empty()
-        || !seen.redefined.is_empty()
-        || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
-    let waits = seen.pulse.oldest.is_some_and(|oldest| seen.now - oldest > DAY);
-    u8::from(changed) * 4 + u8::from(seen.pulse.due > 0) * 2 + u8::from(waits)
+/// How urgently a queue needs attention: 4 for a warning, 2 for items due, 1 for an item that has
+/// waited for more than a day.
+fn urgency(snapshot: &QueueSnapshot) -> u8 {
+    let changed = !snapshot.diagnostics.is_empty()
+        || !snapshot.verdict_changes.is_empty()
+        || snapshot.evaluators.iter().any(|of| !of.alarms.is_empty());
+    let waits = snapshot.workload.oldest.is_some_and(|oldest| snapshot.now - oldest > DAY);
+    u8::from(changed) * 4 + u8::from(snapshot.workload.due > 0) * 2 + u8::from(waits)
 }
 
-fn inner(caller: &Caller, name: &str, told: Option<&Arc<Seen>>) -> Markup {
+fn inner(caller: &Caller, name: &str, found: Option<&Arc<QueueSnapshot>>) -> Markup {
     html! {
         div class="queue-head" {
             h2 { a href={ "/q/" (name) } { (name) } }
             @if caller.may(Role::Review) { a class="small" href={ "/q/" (name) "/desk" } { "desk" } }
         }
-        @match told {
-            None => p class="bad" { "This queue cannot be shown now: the log of the server says why. " a href="/readyz" { "State of the server" } },
-            Some(seen) => {
-                (figures(seen, name))
-                (caught_per(seen, &Frame::from_zero(1360.0, 170.0, 150.0)))
-                (against(seen))
-                (alarms(seen, name))
+        @match found {
+            None => p class="bad" { "This queue cannot be shown right now. The server's log says why. " a href="/readyz" { "Server status" } },
+            Some(snapshot) => {
+                (figures(snapshot, name))
+                (found_over_time(snapshot, &Frame::from_zero(1360.0, 170.0, 150.0)))
+                (comparison(snapshot, None))
+                (alarms(snapshot, name))
             }
         }
     }
 }
 
-/// The line of figures, each a link to what it is made of.
-pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
-    let mut delays: Vec<f64> = seen.delays().into_iter().map(|(_, took)| took).collect();
+/// The queue's key figures in one line. Each links to the panel that explains it.
+pub(super) fn figures(snapshot: &QueueSnapshot, name: &str) -> Markup {
+    let mut delays: Vec<f64> = snapshot.delays().into_iter().map(|(_, took)| took).collect();
     let at = |panel: &str| format!("/q/{name}#{panel}");
-    let lag = seen.head.saturating_sub(seen.model);
+    let words = snapshot.wording();
     html! {
         ul class="figures" {
-            li { a href=(at("top")) { b { (count(seen.counts.pending)) } " waiting" } }
-            @if let Some((inflow, length)) = seen.inflow {
-                li { b { "+" (count(inflow.round() as u64)) } @if length < 60 * MINUTE { " in " (span(length as f64 / SECOND as f64)) } @else { " an hour" } }
+            li { a href=(at("top")) { b { (count(snapshot.counts.pending)) } " waiting" } }
+            @if let Some((inflow, length)) = snapshot.inflow {
+                li { b { "+" (count(inflow.round() as u64)) } @if length < 60 * MINUTE { " new in " (span(length as f64 / SECOND as f64)) } @else { " new per hour" } }
             }
-            @if let Some(oldest) = seen.pulse.oldest { li { "oldest " b { (span((seen.now - oldest) as f64 / SECOND as f64)) } } }
-            @if seen.pulse.due > 0 { li class="warn" { b { (count(seen.pulse.due)) } " due within a day" } }
+            @if let Some(oldest) = snapshot.workload.oldest { li { "oldest " b { (span((snapshot.now - oldest) as f64 / SECOND as f64)) } } }
+            @if snapshot.workload.due > 0 { li class="warn" { b { (count(snapshot.workload.due)) } " due within 24 hours" } }
             li {
-                a href=(at("feed")) { b { (count(seen.counts.leased)) } " leased" }
-                @if seen.pulse.ending > 0 { ", " (count(seen.pulse.ending)) " for less than a minute" }
+                a href=(at("feed")) { b { (count(snapshot.counts.leased)) } " with reviewers" }
+                @if snapshot.workload.ending > 0 { ", " (count(snapshot.workload.ending)) " of them for less than a minute more" }
             }
-            @if let Some(median) = quantile(&mut delays, 0.5) { li { "a verdict takes " a href=(at("delay")) { b { (span(median)) } } } }
-            li { a href=(at("caught")) { "caught " b { (amount(seen.found.caught)) } } " of " (count(seen.found.looked_at)) " looked at" }
-            li { "model " b { (count(lag)) } " behind" }
-            @match seen.config.doors {
+            @if let Some(median) = quantile(&mut delays, 0.5) { li { "a verdict takes about " a href=(at("delay")) { b { (span(median)) } } } }
+            li { a href=(at("found")) { (words.found_in(snapshot.report.caught, snapshot.report.looked_at)) } }
+            @match snapshot.config.doors {
                 Doors::Open => {}
                 Doors::Paused => li class="warn" { "paused" },
                 Doors::Draining => li class="warn" { "draining" },
@@ -125,133 +127,174 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
     }
 }
 
-/// What chance would have found is called so where it is drawn.
-pub(super) const CHANCE: &str = "chance";
+/// The label of the curve of a random order.
+pub(super) const RANDOM_ORDER: &str = "random order";
 
-/// What others would have found in each item that was picked: their names, and how much at the least and at the most, with the middle of the two
-/// for the line. A single number is known only at moments when no drawn item waits, and a line that is now that and now something else says
-/// nothing. As long as little is known of them, whatever was caught here, there is no line.
-pub(super) fn others(seen: &Seen) -> Vec<(&'static str, Interval)> {
-    let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
-    let known = [("plain mean", plain), (CHANCE, random)];
-    let known = known.into_iter().filter_map(|(name, mean)| Some((name, mean?)));
-    let (low, high) = seen.scale();
-    // NaN is not known either.
-    let known = known.filter(|(_, mean)| mean.high - mean.low <= (high - low) / 2.0);
-    known.map(|(name, ends)| (name, Interval { mean: f64::midpoint(ends.low, ends.high), ..ends })).collect()
+/// What a plain average of the scores and a random order would have found per item, each with an
+/// interval and its middle. Baselines whose interval is too wide to compare with are left out.
+pub(super) fn baselines(snapshot: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
+    let words = snapshot.wording();
+    let (plain, random) = (snapshot.report.plain_mean.mean, snapshot.report.random.mean);
+    let all = [("plain average", plain), (RANDOM_ORDER, random)].into_iter();
+    // The point estimate is known only while no random check waits: a line through it would jump.
+    let middle = |ends: Interval| Interval { mean: f64::midpoint(ends.low, ends.high), ..ends };
+    let known = all.filter_map(|(name, mean)| Some((name, mean?)));
+    known.filter(|(_, mean)| words.tells(*mean)).map(|(name, mean)| (name, middle(mean))).collect()
 }
 
-/// What was caught in stretches of time, against the plain mean and chance.
-pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
-    let bins = Bins::of(seen.picked(), seen.whole_since(), seen.now, 24);
+/// A chart of finds per stretch of time, with the baselines.
+pub(super) fn found_over_time(snapshot: &QueueSnapshot, frame: &Frame) -> Markup {
+    let bins = TimeBins::of(snapshot.picked(), snapshot.whole_since(), snapshot.now, 24);
     if bins.filled() < 2 {
-        return html! { p class="small" { "What was caught will be drawn here once verdicts have come in for a while." } };
+        return html! { p class="small" { "A chart of what was found starts here once verdicts have come in for a while." } };
     }
-    let (places, x_label) = bins.places(seen.now);
+    let found = snapshot.wording().found();
+    let (places, x_label) = bins.places(snapshot.now);
     let curve = |name: &str, of: &dyn Fn(&[f64]) -> f64| {
-        let points = places.iter().zip(&bins.each).map(|(x, (_, worths))| (*x, of(worths)));
+        let points = places.iter().zip(&bins.each).map(|(x, (_, rewards))| (*x, of(rewards)));
         Curve::new(name, points.collect())
     };
-    let mut curves = vec![curve("caught", &|worths| worths.iter().sum()).in_colour(Colour::Ink)];
-    for (name, mean) in others(seen) {
-        let mut expected = curve(name, &|worths| worths.len() as f64 * mean.mean);
-        let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
-            (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
+    let mut curves = vec![curve(&found, &|rewards| rewards.iter().sum()).in_colour(Colour::Ink)];
+    for (name, mean) in baselines(snapshot) {
+        let mut expected = curve(name, &|rewards| rewards.len() as f64 * mean.mean);
+        let ends = |(x, (_, rewards)): (&f64, &(i64, Vec<f64>))| {
+            (*x, rewards.len() as f64 * mean.low, rewards.len() as f64 * mean.high)
         };
         expected.band = places.iter().zip(&bins.each).map(ends).collect();
-        expected.reference = name == CHANCE;
+        expected.reference = name == RANDOM_ORDER;
         curves.push(expected.in_colour(Colour::Muted));
     }
     let plot = Plot {
         title: String::new(),
         x_label: x_label.into(),
-        y_label: format!("caught in {}", stretch(bins.length)),
+        y_label: format!("{found} per {}", stretch(bins.length)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,
     };
-    let (unit, _) = unit(bins.each.first().map_or(0, |(at, _)| seen.now - at));
-    drawn(&plot, frame, |x| Some(seen.now + (x * unit) as i64))
+    let (unit, _) = unit(bins.each.first().map_or(0, |(at, _)| snapshot.now - at));
+    drawn(&plot, frame, |x| Some(snapshot.now + (x * unit) as i64))
 }
 
-/// What an item that was picked was worth, against what others would have found.
-pub(super) fn against(seen: &Seen) -> Markup {
-    let found = &seen.found;
-    let Some(picked) = found.picked.mean else { return html! {} };
+/// What reviewers found in ranked items, compared with a plain average of the scores and a random
+/// order. `trend` is one more sentence, if there is one.
+pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Markup {
+    let (found, words) = (&snapshot.report, snapshot.wording());
+    let Some(picked) = found.picked.mean.filter(|_| found.picked.items > 0) else { return html! {} };
+    // The report's own mean is open while an item came back without a verdict.
+    let picked = Interval { mean: found.picked.sum / found.picked.items as f64, ..picked };
+    let known = |mean: Option<Interval>| mean.filter(|mean| words.tells(*mean));
+    let (plain, random) = (known(found.plain_mean.mean), known(found.random.mean));
     html! {
         p class="small" {
-            "Each item picked was worth " b { (between(picked)) }
-            @if let Some(plain) = found.plain_mean.mean { "; by the plain mean " (ends(plain)) }
-            @if let Some(random) = found.random.mean { "; by chance " (ends(random)) }
-            @if found.given_back > 0 { " (" (found.given_back) " more came back undecided: they may be worth anything)" }
-            @if let Some(times) = seen.times_plain_mean() { " · " b { "at least " (format!("{times:.1}")) " × plain mean" } }
-            @if let Some(unknown) = found.unknown { ". What others would have found is not known: " (unknown) }
-            "."
+            "Of the " (count(found.picked.items)) " top-ranked items reviewed, "
+            b { (words.were(&words.mean(picked))) } "."
+            @if let Some(times) = snapshot.times_plain_mean() { " That is " b { "at least " (number(times)) " times" } " what a plain average of the scores would have found." }
+            @if let Some(plain) = plain { " Plain average: " (words.ends(plain)) "." }
+            @if let Some(random) = random { " Random order: " (words.ends(random)) "." }
+            @if plain.is_none() { " " (checks_missing(snapshot, found.plain_mean.mean, "to compare with a plain average")) }
+            @if found.given_back > 0 { " " (counted(found.given_back, "more item")) " came back without a verdict." }
+            @if let Some(trend) = trend { " " (trend) }
         }
     }
 }
 
-/// How little and how much it may be: whether a single number is known changes from moment to moment.
-fn ends(interval: Interval) -> String {
-    between(Interval { mean: f64::NAN, ..interval })
+/// Why random checks cannot tell yet, and how many it takes.
+pub(super) fn checks_missing(snapshot: &QueueSnapshot, known: Option<Interval>, to: &str) -> String {
+    let checks = snapshot.report.drawn;
+    match known {
+        _ if checks.items == 0 && snapshot.config.audit_rate == 0.0 => {
+            format!("No random checks {to}: set the queue's random_check_rate, such as to 0.05.")
+        }
+        _ if checks.decided == 0 => {
+            let waiting = counted(checks.waiting, "random check");
+            format!("No random check has a verdict yet {to} ({waiting} waiting).")
+        }
+        None if snapshot.config.reward.is_none() => {
+            format!("Verdicts have no scale {to}: set the queue's `reward`, such as from 0 to 1.")
+        }
+        None => format!("No estimate {to} yet."),
+        Some(interval) => {
+            let needed = snapshot.wording().checks_needed(interval, checks.decided);
+            let (checks, needed) = (count(checks.decided), count(needed));
+            format!("Too few random checks {to} yet ({checks}; about {needed} are needed).")
+        }
+    }
 }
 
-/// What has changed about verdicts, and about evaluators: of these, since when there is an alarm and from when on scores are different, both as the
-/// log has it. What the model makes of the time of the change moves as that recedes.
-pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
-    let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), seen.now);
+/// Warnings: diagnostics of the fit, changes in the verdicts, and changes in evaluators. The times
+/// of an evaluator's change are as recorded in the log when the alarm began, because a later
+/// estimate of the time of the change would move.
+pub(super) fn alarms(snapshot: &QueueSnapshot, name: &str) -> Markup {
+    let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), snapshot.now);
     html! {
         ul class="alarms" {
-            @for doubt in &seen.doubts { li { span class="warn" { "! " (doubt) } } }
-            @for alarm in &seen.redefined {
+            @for diagnostic in &snapshot.diagnostics { li { span class="warn" { "! " (diagnostic) } } }
+            @for alarm in &snapshot.verdict_changes {
                 li {
-                    span class="warn" { "! What verdicts say changed" } " (" (sure(alarm.confidence)) " sure): " (reading(alarm))
-                    @if alarm.since == alarm.until { " · at " (time(alarm.since)) } @else { " · between " (time(alarm.since)) " and " (time(alarm.until)) }
-                    " · " a href={ "/q/" (name) "#evaluators" } { "see" }
+                    span class="warn" { "! Verdicts changed" } " (" (sure(alarm.confidence)) " sure): " (change(alarm))
+                    @if alarm.since == alarm.until { ", at " (time(alarm.since)) } @else { ", between " (time(alarm.since)) " and " (time(alarm.until)) }
+                    ". " a href={ "/q/" (name) "#evaluators" } { "See the evaluators" }
                 }
             }
-            @for of in seen.evaluated.iter().filter(|of| !of.alarms.is_empty()) {
-                @let since = of.changed_since().map(|since| moment(since, seen.now)).unwrap_or_default();
-                @let last: Vec<&jurybox::Alarm> = of.last_change().into_iter().map(|at| &of.alarms[at]).collect();
+            @for of in snapshot.evaluators.iter().filter(|of| !of.alarms.is_empty()) {
+                @let since = of.changed_since().map(|since| moment(since, snapshot.now)).unwrap_or_default();
+                @let last: Vec<&Alarm> = of.last_change().into_iter().map(|at| &of.alarms[at]).collect();
                 @let surest = last.iter().map(|alarm| alarm.confidence).fold(0.0, f64::max);
                 @let raised = of.last_change().first().and_then(|at| of.raised.get(*at).copied().flatten());
                 li {
                     span class="warn" { "! " (of.name) " changed" } " (" (sure(surest)) " sure): "
-                    @for (at, alarm) in last.into_iter().enumerate() { @if at > 0 { ", " } (reading(alarm)) }
-                    @if let Some(raised) = raised { " · alarm since " (moment(raised.at, seen.now)) ", by scores from " (since) " on" } @else { " · about " (since) }
-                    " · " a href={ "/q/" (name) "#evaluators" } { "see" }
+                    @for (at, alarm) in last.into_iter().enumerate() { @if at > 0 { ", " } (change(alarm)) }
+                    @if let Some(raised) = raised { ". Noticed at " (moment(raised.at, snapshot.now)) " in scores from " (since) " on" } @else { ", at about " (since) }
+                    ". " a href={ "/q/" (name) "#evaluators" } { "See the evaluators" }
                 }
             }
         }
     }
 }
 
-/// What changed, in units that people know: the standard deviation of its scores, their correlation with the others', or rewards.
-fn reading(alarm: &jurybox::Alarm) -> String {
-    let (what, unit): (&str, fn(f64) -> f64) = match alarm.reading {
-        jurybox::Reading::Spread => ("spread", |log_variance| (log_variance / 2.0).exp()),
-        jurybox::Reading::Agreement => ("agreement with the others", f64::tanh),
-        jurybox::Reading::Reward => ("above what was expected by", |reward| reward),
-        jurybox::Reading::Varying => ("how often its scores vary", |share| share),
-        jurybox::Reading::Slope => ("more where one more was expected", |slope| slope),
-    };
-    let [before, after] = [alarm.before, alarm.after].map(|value| rounded(unit(value)));
-    format!("{what} {before} → {after}")
+/// What changed, from what to what: the spread of scores as a standard deviation, agreement as a
+/// correlation, and changes of verdicts as differences.
+fn change(alarm: &Alarm) -> String {
+    use jurybox::Reading;
+    let Alarm { before, after, .. } = *alarm;
+    match alarm.reading {
+        Reading::Spread => {
+            let [before, after] = [before, after].map(|log_variance| number((log_variance / 2.0).exp()));
+            format!("its scores spread {before} → {after}")
+        }
+        Reading::Agreement => {
+            let [before, after] = [before, after].map(|z| number((100.0 * z.tanh()).round() / 100.0));
+            format!("its agreement with the other evaluators went {before} → {after}")
+        }
+        Reading::Varying => {
+            let [before, after] = [before, after].map(percent);
+            format!("the share of batches in which its scores vary went {before} → {after}")
+        }
+        Reading::Reward => {
+            let [before, after] = [before, after].map(signed);
+            format!("verdicts differ from predictions by {before} → {after} on average")
+        }
+        Reading::Slope => {
+            let [before, after] = [before, after].map(signed);
+            format!("how steeply verdicts rise with predictions differs by {before} → {after}")
+        }
+    }
 }
 
-/// What a reviewer without the right to look sees: where to work.
-fn desks(caller: &Caller, names: &[String]) -> Markup {
+/// The start page of a reviewer who may not read queues: links to the desks.
+fn desk_list(caller: &Caller, names: &[String]) -> Markup {
     html! {
-        (ways(caller, None, "Queues", None))
+        (navigation(caller, None, "Queues", None))
         main class="door" {
             h1 { "Desks" }
-            @if names.is_empty() { p { "There is no queue yet." } }
+            @if names.is_empty() { p { "No queue yet." } }
             @for name in names { p { a href={ "/q/" (name) "/desk" } { (name) } } }
         }
     }
 }
 
-/// Where this server was asked.
+/// The server's own URL, as the request's `Host` header has it.
 pub(super) fn address(app: &App, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let usual = || app.0.settings.listen.to_string();
@@ -259,36 +302,36 @@ pub(super) fn address(app: &App, headers: &HeaderMap) -> String {
     format!("{scheme}://{}", host.map_or_else(usual, String::from))
 }
 
-/// A line to paste that sends an item to a queue.
-pub(super) fn sending(address: &str, queue: &str, names: &[String]) -> Markup {
+/// A command to paste that sends an item to a queue.
+pub(super) fn example_request(address: &str, queue: &str, names: &[String]) -> Markup {
     let scores: serde_json::Map<String, serde_json::Value> =
         names.iter().take(FEW).map(|name| (name.clone(), 0.5.into())).collect();
-    let item = serde_json::json!({ "id": "p1", "scores": scores, "payload": { "text": "what reviewers are to see" } });
-    // Within the quotes of a shell a quote ends them, stands alone, and begins them again.
+    let item = serde_json::json!({ "id": "p1", "scores": scores, "payload": { "text": "the text that reviewers see" } });
+    // A quote within a single-quoted shell word: end the quotes, escape it, and open them again.
     let body = serde_json::json!({ "items": [item] }).to_string().replace('\'', r"'\''");
     html! {
-        p class="small" { "Nothing has come in yet. Items stand here in the order in which they are given out; a line to send one:" }
+        p class="small" { "No items yet. They will be listed here in the order in which reviewers get them. To send one:" }
         pre tabindex="0" { code { "curl " (address) "/v1/queues/" (queue) "/items -H 'Content-Type: application/json' -d '" (body) "'" } }
         p class="small" { "From a file: " code { "jurybox serve --import scores.csv --id id" } ". Then open " a href={ "/q/" (queue) "/desk" } { "the desk" } "." }
     }
 }
 
-/// Three lines to paste.
-fn teach(address: &str) -> Markup {
+/// Three commands to paste into a shell, for a server without queues.
+fn first_steps(address: &str) -> Markup {
     html! {
         section class="panel paste" {
-            h2 { "No queue yet. Three lines to begin with:" }
-            p class="small" { "Say who scores, and which way." }
+            h2 { "No queue yet. Three steps to begin:" }
+            p class="small" { "Create a queue: name its evaluators, and which of them score low for what you look for." }
             pre tabindex="0" { code {
                 "curl -X PUT " (address) "/v1/queues/posts -H 'Content-Type: application/json' -d '{\"evaluators\": [{\"name\": \"spam\"}, {\"name\": \"quality\", \"direction\": \"low\"}]}'"
             } }
-            p class="small" { "Send items with their scores, and what reviewers are to see." }
+            p class="small" { "Send items with their scores and the text that reviewers see." }
             pre tabindex="0" { code {
                 "curl " (address) "/v1/queues/posts/items -H 'Content-Type: application/json' -d '{\"items\": [{\"id\": \"p1\", \"scores\": {\"spam\": 0.9, \"quality\": 0.2}, \"payload\": {\"text\": \"buy now\"}}]}'"
             } }
-            p class="small" { "Open the desk." }
+            p class="small" { "Open the desk to review them." }
             pre tabindex="0" { code { (address) "/q/posts/desk" } }
-            p class="small" { "With keys, each request takes one: " code { "jurybox server key add NAME --role admin" } ". All that can be asked: " a href="/api" { "API" } "." }
+            p class="small" { "If the server has keys, every request needs one: " code { "jurybox server key add NAME --role admin" } ". All requests are described in the " a href="/api" { "API" } "." }
         }
     }
 }
@@ -298,9 +341,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_to_be_pasted_is_one_word_to_a_shell() {
+    fn an_example_is_one_word_to_a_shell() {
         let names: Vec<String> = ["it's", "b", "c", "d"].map(String::from).into();
-        let shown = sending("http://here", "posts", &names).into_string();
+        let shown = example_request("http://here", "posts", &names).into_string();
         assert!(shown.contains("http://here/v1/queues/posts/items") && shown.contains(r"it'\''s"), "{shown}");
         assert!(shown.contains("&quot;c&quot;") && !shown.contains("&quot;d&quot;"), "{shown}");
     }

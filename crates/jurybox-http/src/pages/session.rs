@@ -1,4 +1,4 @@
-//! Who has logged in on a page: a random word in a cookie, which is not the key and dies with the server.
+//! Login sessions: a random token in a cookie stands for a key. Sessions end with the server.
 
 use crate::app::App;
 use axum::http::{HeaderMap, header};
@@ -7,20 +7,20 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The cookie that a session is known by.
+/// The name of the session cookie.
 pub(super) const COOKIE: &str = "jurybox-session";
-/// A session lasts a working day.
+/// How long a session lasts: a working day.
 pub(super) const LASTS: Duration = Duration::from_hours(12);
-/// Sessions that are kept; beyond, the oldest goes.
+/// The most sessions; the oldest ends when there are more.
 const MOST: usize = 10_000;
 
-/// A key that was shown at the door, by its hash, and until when that counts.
+/// The key of a session, by its hash, and when the session ends.
 struct Session {
     key: [u8; 32],
     until: Instant,
 }
 
-/// The sessions there are, by the hash of their words: who reads memory finds no word that opens anything.
+/// All sessions, by the hash of their token, so that memory holds no token that opens anything.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<HashMap<[u8; 32], Session>>);
 
@@ -29,7 +29,7 @@ fn hash_of(word: &str) -> [u8; 32] {
 }
 
 impl Sessions {
-    /// Begins a session for a key, by its hash. None where there is no chance to be had.
+    /// Begins a session for a key and gives its token. None if the system has no random numbers.
     pub(super) fn begin(&self, key: [u8; 32]) -> Option<String> {
         let mut random = [0_u8; 32];
         getrandom::fill(&mut random).ok()?;
@@ -46,13 +46,13 @@ impl Sessions {
         Some(word)
     }
 
-    /// The session that a request's cookie is the word of, and the key that it stands for, both by their hashes.
+    /// The hashes of a request's session token and of its key, if the session is valid.
     pub(crate) fn known(&self, headers: &HeaderMap) -> Option<([u8; 32], [u8; 32])> {
         let word = hash_of(&cookie(headers, COOKIE)?);
         Some((word, self.key_of(&word)?))
     }
 
-    /// The key that a session stands for, as long as it lasts.
+    /// The hash of a session's key, until the session ends.
     pub(crate) fn key_of(&self, word: &[u8; 32]) -> Option<[u8; 32]> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(word).filter(|session| session.until > Instant::now()).map(|session| session.key)
@@ -66,8 +66,9 @@ impl Sessions {
     }
 }
 
-/// A cookie for all pages. It is never sent in the clear where this server speaks TLS, or a proxy before it does: the browser says of
-/// each form by which scheme it has the page, and who lies about that makes but their own cookie stricter.
+/// A `Set-Cookie` value for all pages. `Secure` is set if this server or the proxy before it speaks
+/// TLS, which the Origin header of a form tells; a forged one only makes the sender's cookie
+/// stricter.
 pub(super) fn set_cookie(
     app: &App,
     headers: &HeaderMap,
@@ -80,7 +81,7 @@ pub(super) fn set_cookie(
     format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
 }
 
-/// A cookie of a request.
+/// The value of a request's cookie.
 pub(super) fn cookie(headers: &HeaderMap, wanted: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|header| header.to_str().ok());
     let pairs = all.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_known_by_its_word_until_it_ends() {
+    fn a_session_is_valid_until_it_ends() {
         let sessions = Sessions::default();
         let word = sessions.begin([7; 32]).unwrap();
         let other = sessions.begin([8; 32]).unwrap();

@@ -1,4 +1,4 @@
-//! Claims: who is given what, for how long.
+//! Request and answer bodies of claims: items handed to a reviewer with a lease.
 
 use super::{Name, TagFilter};
 use crate::time::Time;
@@ -6,12 +6,13 @@ use jurybox::toolbox::hash_text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A reviewer who wants the next items.
+/// A claim: a reviewer asks for the next items.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NewClaim {
+pub(crate) struct ClaimBody {
     pub(crate) reviewer: Name,
-    /// How many; as many as the queue says where it is left out. A key without the roles `read` and `admin` gets 100 at the most.
+    /// How many items; by default the queue's `k`. A key without the roles `read` and `admin` gets
+    /// 100 at most.
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) k: Option<u32>,
     /// Only items with these tags.
@@ -20,45 +21,46 @@ pub(crate) struct NewClaim {
     pub(crate) tags: TagFilter,
 }
 
-/// What a reviewer was given.
+/// The items handed to a reviewer.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Claims {
-    /// The entry of the log up to which the model that ranked had learnt.
+pub(crate) struct ClaimAnswer {
+    /// The model that ranked the items, named by the last log entry it learnt from.
     pub(crate) model: u64,
-    /// The items; fewer than asked for, or none, where there are no more. Best first for whoever may know that: with the role `read` or
-    /// `admin`.
-    pub(crate) claims: Vec<Claimed>,
-    /// Why there are fewer than asked for though the queue may have more.
+    /// The items, best first for the roles `read` and `admin`, else in an order that says nothing.
+    /// Fewer than asked for, or none, if the queue has no more.
+    pub(crate) claims: Vec<ClaimEntry>,
+    /// Why there are fewer than asked for, although the queue may have more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) limited_by: Option<LimitedBy>,
+    pub(crate) limited_by: Option<ClaimLimit>,
 }
 
 /// Why a claim has fewer items than were asked for.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum LimitedBy {
-    /// The key has neither the role `read` nor `admin`, and gets 100 items at the most.
+pub(crate) enum ClaimLimit {
+    /// The key has neither the role `read` nor `admin`, and gets 100 items at most.
     Role,
-    /// The reviewer would hold more than `max_held` of the queue: judge some, or give some back.
+    /// The reviewer would hold more than the queue's `max_held`: judge or release some first.
     MaxHeld,
-    /// The answer would have more than 8 MiB: claim again for more.
+    /// The answer would exceed 8 MiB: claim again for more.
     Bytes,
 }
 
-impl From<jurybox_server::LimitedBy> for LimitedBy {
+impl From<jurybox_server::LimitedBy> for ClaimLimit {
     fn from(limit: jurybox_server::LimitedBy) -> Self {
         match limit {
-            jurybox_server::LimitedBy::MaxHeld => LimitedBy::MaxHeld,
-            jurybox_server::LimitedBy::Bytes => LimitedBy::Bytes,
+            jurybox_server::LimitedBy::MaxHeld => ClaimLimit::MaxHeld,
+            jurybox_server::LimitedBy::Bytes => ClaimLimit::Bytes,
         }
     }
 }
 
-/// What a reviewer holds.
+/// The items that a reviewer holds.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Held {
+pub(crate) struct HeldItems {
     pub(crate) claims: Vec<HeldItem>,
-    /// How many more the reviewer holds than one answer (8 MiB) has room for; not there where these are all.
+    /// How many more items the reviewer holds than fit into one answer (8 MiB). Absent if all are
+    /// listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<u64>,
 }
@@ -83,73 +85,75 @@ impl From<jurybox_server::Claimed> for HeldItem {
     }
 }
 
-/// An item that a reviewer was given.
+/// An item of a claim.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Claimed {
+pub(crate) struct ClaimEntry {
     item: String,
-    /// What a verdict on it comes with.
+    /// The token to send along with the verdict.
     token: u64,
-    /// Until when it is the reviewer's own.
+    /// When the lease ends.
     #[schema(value_type = String, format = DateTime)]
     until: Time,
-    /// The place in the claim, from 1. This and the next three are told to the roles `read` and `admin` alone: whoever reviews should not
-    /// know what is expected of an item.
+    /// The item's position in the claim, from 1. This field and `value`, `probability` and
+    /// `random_check` are absent without the role `read` or `admin`: a reviewer should judge
+    /// without knowing them.
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<u32>,
-    /// What it was ranked by; null where it has no score and comes last.
+    /// The value that ranked the item; null for an item without scores, which comes last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     #[expect(clippy::option_option, reason = "absent for reviewers, null for an item without a score")]
     value: Option<Option<f64>>,
-    /// The probability with which it was to be looked at.
+    /// The probability that the item was handed out.
     #[serde(skip_serializing_if = "Option::is_none")]
     probability: Option<f64>,
-    /// Whether it was an audit.
+    /// Whether the item is a random check.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explored: Option<bool>,
+    random_check: Option<bool>,
     /// What the reviewer is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
 }
 
-impl Claimed {
-    /// The items of a claim: as they are for whoever may see what is expected of them; else blind, and in an order that says nothing of it.
-    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<Claimed> {
+impl ClaimEntry {
+    /// The items of a claim. Without the right to see ranks, they come without rank, value and
+    /// random-check mark, sorted by a hash of their id.
+    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<ClaimEntry> {
         if !sees {
             claims.sort_by_cached_key(|claim| (hash_text(&claim.item), claim.item.clone()));
         }
-        let one = |claim: jurybox_server::Claimed| Claimed {
+        let one = |claim: jurybox_server::Claimed| ClaimEntry {
             item: claim.item,
             token: claim.token,
             until: Time(claim.until),
             rank: sees.then_some(claim.rank),
             value: sees.then(|| claim.value.is_finite().then_some(claim.value)),
             probability: sees.then_some(claim.probability),
-            explored: sees.then_some(claim.explored),
+            random_check: sees.then_some(claim.explored),
             payload: claim.payload,
         };
         claims.into_iter().map(one).collect()
     }
 }
 
-/// Items that a reviewer keeps for another while, or gives back.
+/// Leases to extend or to release.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Released {
+pub(crate) struct LeasesBody {
     pub(crate) reviewer: Name,
-    /// Which; all that the reviewer holds where none are named. Those that are not held any more are passed over.
+    /// The items; all that the reviewer holds if empty. Items no longer held are ignored.
     #[serde(default)]
     #[schema(max_items = 1000)]
     pub(crate) items: Vec<Name>,
 }
 
-/// An item that a reviewer gives back, and does not want again.
+/// An item that a reviewer skips: it is not handed to them again.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Skip {
+pub(crate) struct SkipBody {
     pub(crate) reviewer: Name,
     pub(crate) item: Name,
-    /// Why, for the log.
+    /// The reason, for the activity log.
     pub(crate) reason: Name,
 }

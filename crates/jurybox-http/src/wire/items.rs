@@ -1,7 +1,7 @@
-//! Items that come in, and what becomes of them.
+//! Request and answer bodies of items, and how batches with unreadable entries are read.
 
 use super::{Name, TagFilter};
-use crate::body::plainly;
+use crate::body::reworded;
 use crate::time::Time;
 use jurybox_server::MOST_AT_ONCE;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use utoipa::ToSchema;
 
-/// Scores by the names of evaluators; null or left out where missing.
+/// Scores by evaluator; a missing score is null or left out.
 pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
 
-/// What stands under each name, where no name stands there twice: of two, nobody could say which is meant.
-pub(crate) fn once_each<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
+/// Reads an object and refuses duplicate keys, because it would be unclear which of two values
+/// counts.
+pub(crate) fn unique_keys<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
 where
     D: Deserializer<'de>,
     V: Deserialize<'de>,
@@ -32,7 +33,7 @@ where
             let mut each = BTreeMap::new();
             while let Some((name, value)) = map.next_entry::<Name, V>()? {
                 if each.contains_key(&name) {
-                    return Err(A::Error::custom(format_args!("`{}` is there twice", &*name)));
+                    return Err(A::Error::custom(format_args!("`{}` appears twice", &*name)));
                 }
                 each.insert(name, value);
             }
@@ -42,75 +43,77 @@ where
     from.deserialize_map(Each(PhantomData))
 }
 
-/// An item to take in.
+/// An item to add or update.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an item: an object with `id` and `scores`")]
-pub(crate) struct NewItem {
-    /// Your name for it: sent again, it is the same item.
+pub(crate) struct ItemBody {
+    /// Your id for the item. Sent again, it updates the same item.
     id: Name,
-    /// Its scores by the names of evaluators; null or left out where missing.
-    #[serde(default, deserialize_with = "once_each")]
+    /// Its scores by evaluator; a missing score is null or left out.
+    #[serde(default, deserialize_with = "unique_keys")]
     scores: ScoresByName,
     /// What the reviewer is shown: any JSON.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
-    /// Its tags, such as its language: claims can ask for them.
-    #[serde(default, deserialize_with = "once_each")]
+    /// Its tags, such as its language. Claims can filter by them.
+    #[serde(default, deserialize_with = "unique_keys")]
     tags: BTreeMap<Name, Name>,
-    /// From when on it goes before all others.
+    /// From this time on, the item comes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
-    /// The label or the reward that a careful reviewer would give it, where that is known: the page about reviewers says how often each finds
-    /// it. The desk does not show it. It is kept as the tag `golden`.
+    /// The known answer of a test question, as a label or a reward. The desk does not show it; the
+    /// page about reviewers shows how often each answers correctly. Stored as the tag `golden`.
     golden: Option<Name>,
 }
 
-impl NewItem {
-    /// Reads one of many. An error says what is wrong, and the item's id where that can be read.
-    pub(crate) fn read(bytes: &[u8]) -> Result<NewItem, (Option<String>, String)> {
-        one(bytes)
+impl ItemBody {
+    /// Reads one line of a batch. An error gives the fault, with the item's id if that is
+    /// readable.
+    pub(crate) fn read(bytes: &[u8]) -> Result<ItemBody, (Option<String>, String)> {
+        read_entry(bytes)
     }
 }
 
-/// Reads one of many. An error says what is wrong, and the id where that can be read.
-fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
+/// Reads one entry of a batch. An error gives the fault, with the id if that is readable.
+fn read_entry<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
     #[derive(Deserialize)]
     struct Called {
         id: Name,
     }
-    // Serde would take a list for an object, its fields in order.
+    // serde would accept a list as an object with its fields in order.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err((None, "it is not an object".into()));
     }
     serde_json::from_slice(bytes).map_err(|error| {
         let called = serde_json::from_slice::<Called>(bytes).ok();
-        (called.map(|called| called.id.into()), plainly(&error.to_string()))
+        (called.map(|called| called.id.into()), reworded(&error.to_string()))
     })
 }
 
-/// Those of many that cannot be read, and what is told of each.
+/// The entries of a batch that cannot be read, with the answer for each.
 #[derive(Debug, Default)]
-pub(crate) struct Unread {
-    /// As they were sent.
+pub(crate) struct UnreadableEntries {
+    /// The JSON of each entry, as it was sent.
     pub(crate) texts: Vec<String>,
     pub(crate) rejected: Vec<RejectedItem>,
 }
 
-/// Reads each of many, and says which of them cannot be read. Those count as well where there are more than may come at once.
-pub(super) fn each<T: DeserializeOwned>(
+/// Reads the entries of a batch one by one, so that one unreadable entry does not spoil the others.
+/// A batch with more than the allowed number of entries is refused as a whole.
+pub(super) fn read_entries<T: DeserializeOwned>(
     name: &str,
     many: &[&RawValue],
-) -> Result<(Vec<T>, Unread), serde_json::Error> {
+) -> Result<(Vec<T>, UnreadableEntries), serde_json::Error> {
     if many.len() > MOST_AT_ONCE {
         let many = many.len();
         return Err(serde_json::Error::custom(format_args!(
             "{many} {name} at once, more than {MOST_AT_ONCE}: send them in parts"
         )));
     }
-    let (mut read, mut unread) = (Vec::with_capacity(many.len()), Unread::default());
+    let (mut read, mut unread) = (Vec::with_capacity(many.len()), UnreadableEntries::default());
     for (at, raw) in many.iter().enumerate() {
-        match one(raw.get().as_bytes()) {
+        match read_entry(raw.get().as_bytes()) {
             Ok(one) => read.push(one),
             Err((id, why)) => {
                 let place = format!("{name}[{at}]");
@@ -123,8 +126,8 @@ pub(super) fn each<T: DeserializeOwned>(
     Ok((read, unread))
 }
 
-impl From<NewItem> for jurybox_server::NewItem {
-    fn from(item: NewItem) -> Self {
+impl From<ItemBody> for jurybox_server::NewItem {
+    fn from(item: ItemBody) -> Self {
         jurybox_server::NewItem {
             id: item.id.into(),
             scores: item.scores.into_iter().map(|(name, score)| (name.into(), score)).collect(),
@@ -140,26 +143,27 @@ impl From<NewItem> for jurybox_server::NewItem {
     }
 }
 
-/// Items to take in: several, or one.
+/// Items to add or update: several, or one.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "the schema; which of the two it is, is told by its fields when it is read")]
-pub(crate) enum Items {
+#[expect(dead_code, reason = "for the schema; `ItemsBody::read` tells the forms apart by their fields")]
+pub(crate) enum ItemsBody {
     Several(SeveralItems),
-    One(NewItem),
+    One(ItemBody),
 }
 
 /// Several items.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the schema; each item is read for itself")]
+#[expect(dead_code, reason = "for the schema; each item is parsed by itself")]
 pub(crate) struct SeveralItems {
-    pub(crate) items: Vec<NewItem>,
+    pub(crate) items: Vec<ItemBody>,
 }
 
-impl Items {
-    /// Reads one or several, and those of several that cannot be read. An error says what is wrong with the form that was meant.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewItem>, Unread), serde_json::Error> {
+impl ItemsBody {
+    /// Reads one item, or several with their unreadable entries. The form is decided by the
+    /// presence of `items`.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<ItemBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(expecting = "an item, or an object with `items`")]
         struct Which {
@@ -173,49 +177,50 @@ impl Items {
         }
         let which: Which = serde_json::from_slice(bytes)?;
         if which.items.is_none() {
-            return Ok((vec![serde_json::from_slice(bytes)?], Unread::default()));
+            return Ok((vec![serde_json::from_slice(bytes)?], UnreadableEntries::default()));
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
-        each("items", &several.items)
+        read_entries("items", &several.items)
     }
 }
 
-/// Further scores of an item.
+/// More scores for an item.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NewScores {
-    /// By the names of evaluators; those that are null or left out stay as they are.
-    #[serde(deserialize_with = "once_each")]
+pub(crate) struct ScoresBody {
+    /// Scores by evaluator. Scores that are null or left out do not change.
+    #[serde(deserialize_with = "unique_keys")]
     pub(crate) scores: ScoresByName,
 }
 
-impl NewScores {
+impl ScoresBody {
     pub(crate) fn of(self, id: String) -> jurybox_server::NewItem {
         let scores = self.scores.into_iter().map(|(name, score)| (name.into(), score)).collect();
         jurybox_server::NewItem { id, scores, ..Default::default() }
     }
 }
 
-/// What became of items.
+/// The numbers of added, updated and refused items.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct ItemsAnswer {
-    /// How many are new.
+    /// How many items are new.
     pub(crate) accepted: u64,
-    /// How many were there and have changed.
+    /// How many known items have changed.
     pub(crate) updated: u64,
-    /// How many were there and have not changed.
+    /// How many known items have not changed.
     pub(crate) unchanged: u64,
-    /// How many scores were left out because their evaluators have been removed from the queue; not there where none were.
+    /// How many scores were ignored because their evaluator was removed from the queue; absent if
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ignored_scores: Option<u64>,
-    /// Those that were not taken in.
+    /// The items that were refused.
     pub(crate) rejected: Vec<RejectedItem>,
 }
 
-/// What was not taken in, and why.
+/// An entry that was refused, and why.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RejectedItem {
-    /// Its id; its place, such as `items[2]`, `verdicts[2]` or `line 3`, where that could not be read.
+    /// Its id, or if that is unreadable its position: `items[2]`, `verdicts[2]` or `line 3`.
     pub(crate) id: String,
     pub(crate) why: String,
 }
@@ -229,14 +234,14 @@ impl From<jurybox_server::Rejected> for RejectedItem {
 /// Items to close without a verdict.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Close {
-    /// Only those with these tags.
+pub(crate) struct CloseBody {
+    /// Only items with these tags.
     #[serde(default)]
     #[schema(inline)]
     pub(crate) tags: TagFilter,
-    /// Only those that came in before this time.
+    /// Only items that arrived before this time.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) before: Option<Time>,
-    /// Why, for the log.
+    /// The reason, for the activity log.
     pub(crate) reason: Name,
 }

@@ -1,31 +1,34 @@
-//! The wire: what clients send and get, as types. Their limits are in the types, and with them in the OpenAPI document.
+//! The request and answer bodies of the API as types. Their limits are also those of the OpenAPI
+//! document.
 
 mod claims;
-mod hooks;
-mod insight;
 mod items;
 mod queues;
+mod reads;
 mod verdicts;
+mod webhooks;
 
-pub(crate) use claims::{Claimed, Claims, Held, LimitedBy, NewClaim, Released, Skip};
-pub(crate) use hooks::{NewWebhook, WebhookList, WebhookNow};
-pub use insight::report_document;
-pub(crate) use insight::{
-    EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
-    ToRank,
+pub(crate) use claims::{ClaimAnswer, ClaimBody, ClaimEntry, ClaimLimit, HeldItems, LeasesBody, SkipBody};
+pub(crate) use items::{CloseBody, ItemBody, ItemsAnswer, ItemsBody, RejectedItem, ScoresBody};
+pub(crate) use queues::{
+    QueueChange, QueueList, QueueProgress, QueueState, SettingsBody, config, shown_name,
 };
-pub(crate) use items::{Close, Items, ItemsAnswer, NewItem, NewScores, RejectedItem};
-pub(crate) use queues::{QueueChange, QueueList, QueueNow, QueueState, config};
-pub(crate) use verdicts::{Source, Undo, Undone, Verdicts, VerdictsAnswer};
+pub use reads::report_document;
+pub(crate) use reads::{
+    EvaluatorList, EventPage, Item, ItemDetail, ItemPage, PreviewAnswer, PreviewBody, RankBody, RankedItem,
+    RankedItems, ReportAnswer,
+};
+pub(crate) use verdicts::{SourceField, UndoAnswer, UndoBody, VerdictsAnswer, VerdictsBody};
+pub(crate) use webhooks::{WebhookBody, WebhookList, WebhookState};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// The longest id, name or reason, in characters.
+/// The most characters of an id, name or reason.
 const LONGEST: usize = 512;
 
-/// An id, a name or a reason: 1 to 512 characters, none of them zero.
+/// An id, a name or a reason: 1 to 512 characters, without the zero character.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schema(value_type = String, min_length = 1, max_length = 512, pattern = r"^[^\x00]+$")]
@@ -64,26 +67,26 @@ impl std::ops::Deref for Name {
     }
 }
 
-/// A number of an entry, an item or a claim, as JSON can hold it: up to 2^53 - 1.
+/// A whole number that JSON represents exactly: at most 2^53 - 1.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(try_from = "u64")]
-pub(crate) struct Whole(pub(crate) u64);
+pub(crate) struct JsonInteger(pub(crate) u64);
 
-impl TryFrom<u64> for Whole {
+impl TryFrom<u64> for JsonInteger {
     type Error = String;
 
     fn try_from(number: u64) -> Result<Self, String> {
         const MOST: u64 = (1 << 53) - 1;
-        if number <= MOST { Ok(Whole(number)) } else { Err(format!("{number} is more than {MOST}")) }
+        if number <= MOST { Ok(JsonInteger(number)) } else { Err(format!("{number} is more than {MOST}")) }
     }
 }
 
-/// A number that JSON has; of the two zeros the plain one.
+/// The number as JSON can hold it: none for NaN and infinities, 0 for -0.
 pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value + 0.0)
 }
 
-/// Which items are wanted, by their tags: of each name one of the values.
+/// A filter of items: for each tag named, the item has one of the values.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub(crate) struct TagFilter(#[schema(inline)] BTreeMap<String, Vec<String>>);
@@ -94,9 +97,9 @@ impl From<TagFilter> for jurybox_server::Filter {
     }
 }
 
-/// How many items it came true for.
+/// How many items a request has changed.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Changed {
+pub(crate) struct ChangedCount {
     pub(crate) changed: u64,
 }
 

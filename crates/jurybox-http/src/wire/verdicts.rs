@@ -1,23 +1,23 @@
-//! Verdicts: what people found.
+//! Request and answer bodies of verdicts.
 
-use super::items::{RejectedItem, Unread, each};
-use super::{Name, Whole};
+use super::items::{RejectedItem, UnreadableEntries, read_entries};
+use super::{JsonInteger, Name};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// Verdicts to take in. What is wrong in one of them is told of that one; the others count.
+/// Verdicts to record. Errors in one verdict concern that one only; the others are recorded.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the schema; each verdict is read for itself")]
-pub(crate) struct Verdicts {
-    pub(crate) verdicts: Vec<NewVerdict>,
+#[expect(dead_code, reason = "for the schema; each verdict is parsed by itself")]
+pub(crate) struct VerdictsBody {
+    pub(crate) verdicts: Vec<VerdictBody>,
 }
 
-impl Verdicts {
-    /// Reads verdicts, and says which of them cannot be read.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewVerdict>, Unread), serde_json::Error> {
+impl VerdictsBody {
+    /// Reads the verdicts of a body, and those of them that cannot be read.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<VerdictBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields, expecting = "an object with `verdicts`")]
         struct Several<'a> {
@@ -25,65 +25,66 @@ impl Verdicts {
             verdicts: Vec<&'a RawValue>,
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
-        each("verdicts", &several.verdicts)
+        read_entries("verdicts", &several.verdicts)
     }
 }
 
-/// A verdict to take in.
+/// A verdict to record.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a verdict: an object with `id`, `item`, `reviewer` and `reward` or `label`"
 )]
-pub(crate) struct NewVerdict {
-    /// Your name for it: sent twice, it counts once.
+pub(crate) struct VerdictBody {
+    /// Your id for the verdict. Sent twice, it counts once.
     id: Name,
     item: Name,
     reviewer: Name,
-    /// The claim's token, where there was one.
+    /// The token of the claim, if the item was claimed.
     #[schema(value_type = Option<u64>, minimum = 0, maximum = 9_007_199_254_740_991_u64)]
-    token: Option<Whole>,
-    /// What it was worth: a number on the queue's scale (`reward`); where it has none, from 0 to 1 or within the rewards that it has taken. It
-    /// may be left out where that scale says what the label is worth.
+    token: Option<JsonInteger>,
+    /// The verdict as a number on the queue's scale (`reward`); without a scale, from 0 to 1 or
+    /// within the range of earlier rewards. May be left out if the label has a reward.
     reward: Option<f64>,
-    /// A word for what was found.
+    /// The verdict as a label, such as `harmful`.
     label: Option<Name>,
-    /// What the reviewer would have others know of it.
+    /// A note for others who look at the item.
     note: Option<Name>,
     #[serde(default)]
-    source: Source,
-    /// The verdict of the same reviewer that it replaces, by its id.
+    source: SourceField,
+    /// The id of this reviewer's earlier verdict that this one replaces.
     revises: Option<Name>,
-    /// When it was given.
+    /// When the verdict was given; by default now.
     #[schema(value_type = Option<String>, format = DateTime)]
     observed_at: Option<Time>,
 }
 
-/// Where a verdict comes from.
+/// Who gave a verdict.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Source {
+pub(crate) enum SourceField {
     /// A person who looked at the item.
     #[default]
     Reviewer,
-    /// Somebody who decided over the verdicts there were; takes the role `admin`.
+    /// A person who overrules earlier verdicts; needs the role `admin`.
     Appeal,
-    /// A rule or a program: it closes the item and teaches nothing; takes the role `write` as well.
+    /// A rule or a program. It closes the item, and the jury does not learn from it; needs the role
+    /// `write` too.
     Automatic,
 }
 
-impl NewVerdict {
+impl VerdictBody {
     pub(crate) fn reviewer(&self) -> &str {
         &self.reviewer
     }
 
-    pub(crate) fn source(&self) -> Source {
+    pub(crate) fn source(&self) -> SourceField {
         self.source
     }
 }
 
-impl From<NewVerdict> for jurybox_server::NewVerdict {
-    fn from(verdict: NewVerdict) -> Self {
+impl From<VerdictBody> for jurybox_server::NewVerdict {
+    fn from(verdict: VerdictBody) -> Self {
         jurybox_server::NewVerdict {
             id: verdict.id.into(),
             item: verdict.item.into(),
@@ -94,9 +95,9 @@ impl From<NewVerdict> for jurybox_server::NewVerdict {
             label: verdict.label.map(Into::into),
             note: verdict.note.map(Into::into),
             source: match verdict.source {
-                Source::Reviewer => jurybox_server::Source::Reviewer,
-                Source::Appeal => jurybox_server::Source::Appeal,
-                Source::Automatic => jurybox_server::Source::Automatic,
+                SourceField::Reviewer => jurybox_server::Source::Reviewer,
+                SourceField::Appeal => jurybox_server::Source::Appeal,
+                SourceField::Automatic => jurybox_server::Source::Automatic,
             },
             revises: verdict.revises.map(Into::into),
             observed_at: verdict.observed_at.map(|time| time.0),
@@ -104,29 +105,29 @@ impl From<NewVerdict> for jurybox_server::NewVerdict {
     }
 }
 
-/// What became of verdicts.
+/// The numbers of recorded, repeated and refused verdicts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct VerdictsAnswer {
-    /// How many are new.
+    /// How many verdicts are new.
     pub(crate) accepted: u64,
-    /// How many had come before.
+    /// How many were recorded before.
     pub(crate) repeated: u64,
-    /// Those that were not taken in.
+    /// The verdicts that were refused.
     pub(crate) rejected: Vec<RejectedItem>,
 }
 
-/// A verdict to take back.
+/// A verdict to undo.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Undo {
+pub(crate) struct UndoBody {
     pub(crate) reviewer: Name,
-    /// Which, by its id.
+    /// The id of the verdict.
     pub(crate) verdict: Name,
 }
 
-/// The item of a verdict that was taken back: the reviewer's own again.
+/// The item of an undone verdict, handed to the reviewer again.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Undone {
+pub(crate) struct UndoAnswer {
     pub(crate) item: String,
     /// The token of the new claim.
     pub(crate) token: u64,

@@ -1,18 +1,18 @@
-// What a reviewer is told above the item: how the server is, and what was not taken. A note that was written for an item that is gone stays there
-// until somebody uses it or lets it go.
+// The notice bar of the desk: the connection's state, and what was refused. A note written for a
+// lost item stays here until the reviewer uses or discards it.
 
 const STAYS = 15000; // milliseconds
 
 export class Bar {
-  // `use(note)` puts a note into the one that is being written.
+  // `use(note)` adds a note to the one being written.
   constructor(element, use) {
     this.element = element;
     this.use = use;
     this.lines = new Map();
-    this.told = [];
+    this.notice = [];
   }
 
-  // How something is now; nothing where it is well. Each of what is spoken of has a line of its own: that one is well does not unsay the other.
+  // Sets the state of one subject; an empty line clears it. Each subject has a line of its own.
   state(about, line) {
     if (line === this.lines.get(about)) return;
     if (line) this.lines.set(about, line);
@@ -20,51 +20,52 @@ export class Bar {
     this.draw();
   }
 
-  // What has happened, with the note that would be lost; what is about one item is told while that is shown. Told again, it stands there once.
+  // Adds a notice, with a note to save if there is one. A notice about an item disappears when
+  // another item is shown. The same text is not shown twice.
   tell(text, note, about) {
-    const told = { text, note: note?.trim(), about };
-    this.told = this.told.filter((other) => other.note || other.text !== text);
-    this.told.push(told);
-    if (!told.note) setTimeout(() => this.drop(told), STAYS);
+    const notice = { text, note: note?.trim(), about };
+    this.notice = this.notice.filter((other) => other.note || other.text !== text);
+    this.notice.push(notice);
+    if (!notice.note) setTimeout(() => this.drop(notice), STAYS);
     this.draw();
   }
 
-  // Another item is shown: what was about the one before is not about this.
+  // Removes notices about items other than the one now shown.
   shows(item) {
-    this.told = this.told.filter((told) => told.note || !told.about || told.about === item);
+    this.notice = this.notice.filter((notice) => notice.note || !notice.about || notice.about === item);
     this.draw();
   }
 
-  // Closes all but the notes that are kept.
+  // Closes all notices but those that save a note.
   close() {
-    this.told = this.told.filter((told) => told.note);
+    this.notice = this.notice.filter((notice) => notice.note);
     this.draw();
   }
 
-  drop(told) {
-    this.told = this.told.filter((other) => other !== told);
+  drop(notice) {
+    this.notice = this.notice.filter((other) => other !== notice);
     this.draw();
   }
 
   draw() {
-    const lines = this.told.map((told) => this.drawn(told));
-    // What waits to be sent says that the server is away as well.
+    const lines = this.notice.map((notice) => this.drawn(notice));
+    // The outbox's line already says that the server is unreachable.
     const states = [...this.lines].filter(([about]) => about !== "server" || !this.lines.has("outbox"));
     lines.unshift(...states.map(([, line]) => made("p", line)));
     this.element.replaceChildren(...lines);
     this.element.hidden = lines.length === 0;
   }
 
-  drawn(told) {
-    const line = made("p", told.text + " ");
-    if (told.note) {
+  drawn(notice) {
+    const line = made("p", notice.text + " ");
+    if (notice.note) {
       const use = button("use it here", () => {
-        this.use(told.note);
-        this.drop(told);
+        this.use(notice.note);
+        this.drop(notice);
       });
-      line.append("Your note is kept: ", made("q", told.note), " ", use);
+      line.append("Your note is saved: ", made("q", notice.note), " ", use);
     }
-    line.append(button(told.note ? "let it go" : "close", () => this.drop(told)));
+    line.append(button(notice.note ? "discard" : "close", () => this.drop(notice)));
     return line;
   }
 }

@@ -1,19 +1,19 @@
-// Charts under the pointer, or under the arrow keys: a crosshair with the values of all lines, and a stretch of time to look at more closely.
+// Charts by pointer and arrow keys: a crosshair with all values, and the selection of a time range.
 //
-// A drawing tells what it knows in strips: where each stands, when that was, and how high which line is there. The narrow drawing of the same plot has
-// none of its own; it goes by shares of the wide one.
+// A chart carries its data in strips: position, time and the height of each line. The narrow
+// drawing of a chart has no strips; it uses relative positions of the wide one.
 import { clockOf } from "./times.js";
 
 const NS = "http://www.w3.org/2000/svg";
-const LEAST = 8; // pixels: less is a click, not a stretch
+const LEAST = 8; // pixels: less is a click, not a selection
 
 let shown = null; // the plot under the pointer or the keys: { panel, at, share, keys }
-let drag = null; // from where a stretch is drawn: { plot, share, keys }
+let drag = null; // where a selection began: { plot, share, keys }
 
 const plots = (root = document) => [...root.querySelectorAll(".plot[data-live]")];
 const named = (plot) => plot.closest("[data-panel]")?.dataset.panel;
 
-// What the strips say, in shares of the picture from left to right and from top to floor.
+// The strips of a chart, with positions relative to the plot area.
 function strips(plot) {
   if (plot.strips) return plot.strips;
   const area = areaOf(plot.querySelector(".wide>svg"));
@@ -22,7 +22,7 @@ function strips(plot) {
   plot.strips = [...plot.querySelectorAll(".wide [data-x]")].map((strip) => {
     const title = strip.previousElementSibling;
     const [head, ...words] = title.textContent.split("\n");
-    // The browser's own text under the pointer would stand beside ours.
+    // The browser's own tooltip would cover ours.
     title.remove();
     const heights = strip.dataset.y ? strip.dataset.y.split(",").map((one) => one.split(" ")) : [];
     const values = words.map((text, at) => {
@@ -34,7 +34,7 @@ function strips(plot) {
   return plot.strips;
 }
 
-// The picture within a drawing: the drawing in it that cuts lines off leaves four for marks at the edge.
+// The plot area within the drawing: the nested svg, less 4 units for marks at its edge.
 function areaOf(svg) {
   const inner = svg.querySelector("svg");
   const of = (name) => Number(inner.getAttribute(name));
@@ -53,7 +53,7 @@ function make(name, attributes, parent) {
 const timed = (plot) => strips(plot).some((strip) => strip.t);
 const nearest = (all, far) => all.reduce((best, one) => (far(one) < far(best) ? one : best));
 
-// When it was at a share of the picture: between two strips, as far along as that.
+// The time at a relative position, interpolated between two strips.
 function timeAt(plot, share) {
   const all = strips(plot).filter((strip) => strip.t);
   const next = all.findIndex((strip) => strip.x >= share);
@@ -72,7 +72,7 @@ function hide() {
   shown = drag = null;
 }
 
-// The line and its dots, and where asked the stretch that is drawn.
+// Draws the vertical line with its dots, and the selection if there is one.
 function cross(plot, strip, brush) {
   clear(plot);
   const svg = visible(plot);
@@ -90,7 +90,7 @@ function cross(plot, strip, brush) {
   }
 }
 
-// All values there, beside the line.
+// Draws the box with all values beside the line.
 function tip(plot, strip) {
   const box = document.createElement("div");
   box.className = "tip";
@@ -106,7 +106,7 @@ function tip(plot, strip) {
       mark.style.background = colour;
       line.append(mark);
     }
-    // Of those that there is no room for there is no value.
+    // Lines that did not fit have no value.
     const cut = text.lastIndexOf(": ");
     const value = document.createElement("b");
     value.textContent = cut < 0 ? "" : text.slice(cut + 2);
@@ -117,7 +117,7 @@ function tip(plot, strip) {
   const svg = visible(plot), area = areaOf(svg);
   const scale = svg.clientWidth / svg.viewBox.baseVal.width;
   const at = (area.left + strip.x * area.width) * scale;
-  // Right of the line where there is room, and left of it where a stretch is drawn to the right.
+  // To the right of the line if there is room; to the left while selecting to the right.
   const [before, after] = [at - 12 - box.offsetWidth, at + 12];
   const left = after + box.offsetWidth > plot.clientWidth || (drag?.share > strip.x && before >= 0);
   box.style.left = `${Math.max(0, Math.min(left ? before : after, plot.clientWidth - box.offsetWidth))}px`;
@@ -131,7 +131,7 @@ function show(plot, share, keys = false) {
   const brush = drag?.plot === plot ? [drag.share, share] : null;
   cross(plot, strip, brush);
   tip(plot, strip);
-  // The same moment in the other charts.
+  // Marks the same moment in the other charts.
   for (const other of plots()) {
     if (other === plot) continue;
     const all = strips(other).filter((one) => one.t);
@@ -141,7 +141,7 @@ function show(plot, share, keys = false) {
   }
 }
 
-// A range of one's own: whole seconds, that hold what was drawn.
+// Shows the selected range, in whole seconds.
 function choose(plot, one, other) {
   const times = [timeAt(plot, Math.min(one, other)), timeAt(plot, Math.max(one, other))];
   const from = Math.floor(times[0] / 1000), to = Math.ceil(times[1] / 1000);
@@ -173,7 +173,7 @@ document.addEventListener("pointerdown", (event) => {
   const plot = under(event);
   if (!plot) return hide();
   show(plot, shareAt(plot, event));
-  // A finger that moves scrolls.
+  // Moving a finger scrolls.
   if (event.button === 0 && event.pointerType === "mouse" && timed(plot) && plot.closest("[data-ranged]")) {
     event.preventDefault();
     drag = { plot, share: shareAt(plot, event), from: event.clientX };
@@ -186,7 +186,7 @@ document.addEventListener("pointerup", (event) => {
   if (plot.isConnected && Math.abs(event.clientX - from) >= LEAST) choose(plot, share, shareAt(plot, event));
 });
 document.addEventListener("focusout", (event) => {
-  // A panel that is renewed takes the focus away, and gives it back in the same breath: what was being looked at still is.
+  // Replacing a panel takes the focus away and gives it back at once: the crosshair stays.
   if (under(event)) setTimeout(() => shown?.keys && !(focused() && named(focused()) === shown.panel) && hide());
 });
 
@@ -213,13 +213,13 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// Makes charts ready that have just come; where one of them was being looked at, it still is.
+// Prepares charts that were just inserted. A crosshair on one of them is drawn again.
 export function dress(root) {
   for (const plot of plots(root)) {
     const own = plot.querySelector(".wide>svg").getAttribute("aria-label");
     plot.tabIndex = 0;
     plot.setAttribute("role", "group");
-    plot.setAttribute("aria-label", `${own}. Arrow keys tell the values${plot.closest("[data-ranged]") && timed(plot) ? "; with Shift they choose a stretch, and Enter shows it" : ""}.`);
+    plot.setAttribute("aria-label", `${own}. Arrow keys show the values${plot.closest("[data-ranged]") && timed(plot) ? "; with Shift they select a time range, and Enter shows it" : ""}.`);
   }
   if (!shown || root.dataset?.panel !== shown.panel) return;
   const plot = plots(root)[shown.at];

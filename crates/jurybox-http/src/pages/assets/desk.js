@@ -1,14 +1,15 @@
-// The desk by keyboard: the forms of the page, sent without leaving it. The next item is there before it is asked for.
+// The desk: sends the page's forms without leaving it, with keys, undo and the next item
+// prefetched.
 import { Bar } from "./bar.js";
 import { Drafts } from "./drafts.js";
 import { Outbox, post, word } from "./outbox.js";
-import { Said } from "./said.js";
+import { Undoable } from "./undoable.js";
 import { Skips } from "./skips.js";
 import { Tabs } from "./tabs.js";
 import { localise } from "./times.js";
 import { Undo } from "./undo.js";
 
-const UNSEEN = 300; // milliseconds in which nobody has read what was just shown: a key or a tap then was meant for the item before
+const UNSEEN = 300; // milliseconds: keys and taps this soon after a new item were meant for the one before
 
 const $ = (id) => document.getElementById(id);
 const desk = $("desk");
@@ -18,10 +19,10 @@ function begin() {
   const { queue, reviewer } = desk.dataset;
   const lease = 1000 * Number(desk.dataset.lease);
   const undoFor = 1000 * Number(desk.dataset.undo);
-  const leaving = Number(desk.dataset.leaving); // skips that can be taken back: what they are about is still held
+  const leaving = Number(desk.dataset.leaving); // skips that can be undone: their items are still held
   const path = `/q/${queue}/desk/`;
   const buttons = [...document.querySelectorAll("button[name=label]")];
-  const done = new Set(); // what was judged here or in another tab, by item and token
+  const done = new Set(); // items judged here or in another tab, by item and token
   let skew = Date.parse(desk.dataset.now) - Date.now();
   let current = onPage(), next = [], active = Date.now(), filling = null, again = false, spoken = 0, shownAt = 0;
 
@@ -31,27 +32,29 @@ function begin() {
   });
   const outbox = new Outbox(queue, reviewer, heard);
   const drafts = new Drafts(queue, reviewer);
-  const said = new Said($("said"), undoFor, (id) => outbox.has(id), () => undo.last());
+  const said = new Undoable($("said"), undoFor, (id) => outbox.has(id), () => undo.last());
   const undo = new Undo({ path, reviewer, undoFor, outbox, said, bar, returned });
-  // A skip cannot be taken back once the server has it: it is sent when it could not be taken back any more, and while the item is held.
+  // The server cannot undo a skip. It is sent when it can no longer be undone, while the lease
+  // lasts.
   const skips = new Skips($("skipping"), (reason) => leaveItem("skip", { reason }, `Skipped: ${reason}`, Math.min(undoFor, lease / 2)));
   const tabs = new Tabs(`jurybox/desk/${queue}/${reviewer}`, {
-    // Who was there first goes on with it.
+    // The tab that showed an item first keeps it.
     shows(item, since) {
       next = next.filter((shown) => shown.item !== item);
-      if (current?.item === item && since < tabs.mine.since) goOn(Date.now() - tabs.mine.since > 2000 && "It is open in another tab of yours: here is the next.");
+      if (current?.item === item && since < tabs.mine.since) goOn(Date.now() - tabs.mine.since > 2000 && "This item is open in another of your tabs. Here is the next one.");
     },
     left(mark) {
       done.add(mark);
       next = next.filter((shown) => marked(shown) !== mark);
-      if (current && marked(current) === mark) goOn("You have judged it in another tab: here is the next.");
+      if (current && marked(current) === mark) goOn("You have judged this item in another tab. Here is the next one.");
     },
   });
 
   function heard(state, entry, answer) {
     const one = said.find(entry.id);
     if (state === "sent") {
-      // An answer to `fill` that is older than this one may still offer the item, and what was said before a reload is not known here.
+      // An older answer to `fill` may still offer the item. Verdicts from before a reload are not
+      // known here.
       done.add(marked(entry.body));
       bar.state("server");
       if (!outbox.ready()) bar.state("outbox");
@@ -69,13 +72,13 @@ function begin() {
       if (one) said.remove(one);
       bar.state("server");
       if (!outbox.ready()) bar.state("outbox");
-      // Who skips what is not theirs any more wanted nothing else.
+      // A skip of an item that is no longer held needs nothing.
       if (entry.step === "skip") return fill();
       today(-1);
-      bar.tell(`${entry.body.label} was not taken: ${answer.why ?? answer.detail ?? "the server gave no reason"}.`, entry.body.note);
+      bar.tell(`${entry.body.label} was not accepted: ${answer.why ?? answer.detail ?? "the server gave no reason"}.`, entry.body.note);
       fill();
     } else if (state === "locked") {
-      bar.state("outbox", `You have been logged out. ${waits(answer)} in this browser. Log in in another tab to have it sent.${wanted()}`);
+      bar.state("outbox", `You have been logged out. ${waits(answer)} in this browser. Log in in another tab to send it.${wanted()}`);
     } else {
       bar.state("outbox", `The server cannot be reached. ${waits(answer)} in this browser until it is back.${wanted()}`);
     }
@@ -86,10 +89,10 @@ function begin() {
   }
 
   function wanted() {
-    return said.all.at(-1)?.wanted ? " The last one may have arrived: undo it then." : "";
+    return said.all.at(-1)?.wanted ? " The last one may have arrived already: undo it then." : "";
   }
 
-  // What the page came with.
+  // The item that the page came with.
   function onPage() {
     const { item, token, until } = $("item").dataset;
     return item === undefined ? null : { item, token: Number(token), until, html: $("item").innerHTML };
@@ -102,7 +105,7 @@ function begin() {
     $("today").textContent = (Number($("today").textContent.replaceAll(",", "")) + by).toLocaleString("en");
   }
 
-  // How many wait, in both places that say so.
+  // Updates the number of waiting items in both places.
   function wait(count) {
     $("waiting").textContent = count.toLocaleString("en");
     const big = document.querySelector("#empty .big");
@@ -127,15 +130,15 @@ function begin() {
     }
   }
 
-  // The item is somebody else's, or done: what was written about it is not lost, and the work goes on.
+  // The item is lost or done: keeps the note, and shows the next item.
   function goOn(why) {
     const note = $("note-text").value;
-    if (why || note.trim()) bar.tell(why || "It is open in another tab of yours: here is the next.", note);
+    if (why || note.trim()) bar.tell(why || "This item is open in another of your tabs. Here is the next one.", note);
     show(next.shift());
     if (!current) fill();
   }
 
-  // A frame as tall as what is in it: then the item is scrolled as a whole, by keys too.
+  // Makes frames as tall as their content, so that the item scrolls as a whole, also by keys.
   function fit() {
     for (const frame of $("item").querySelectorAll("iframe")) {
       const grow = () => (frame.style.height = `${Math.min(frame.contentDocument?.documentElement?.scrollHeight ?? 0, 30000)}px`);
@@ -144,7 +147,8 @@ function begin() {
     }
   }
 
-  // Has the server give what is held, and the next. Asked again while it is at it, it asks once more: there may be room since.
+  // Fetches the held items and the next one. Called during a fetch, it fetches once more
+  // afterwards.
   function fill() {
     if (filling) {
       again = true;
@@ -183,7 +187,7 @@ function begin() {
     done.add(marked(shown));
     tabs.left(marked(shown));
     const id = word();
-    // Before it is sent: the answer is to find it.
+    // Added before sending, because the answer looks for it.
     said.add({ id, step, words, shown, until: Date.now() + undoFor });
     outbox.add(step, { reviewer, id, item: shown.item, token: shown.token, ...body }, rests);
     outbox.limit("skip", leaving);
@@ -191,7 +195,7 @@ function begin() {
     if (!current || step === "skip") fill();
   }
 
-  // Whether what is shown can have been read.
+  // Whether the reviewer can have read the item on display.
   const isRead = () => current !== null && performance.now() - shownAt >= UNSEEN;
 
   function judge(label) {
@@ -206,7 +210,7 @@ function begin() {
     thought.timer = setTimeout(() => $("jury").replaceChildren(), 2000);
   }
 
-  // A verdict or a skip was taken back: its item is in hand again, with its note, and what was in hand is the next.
+  // A verdict or a skip was undone: shows its item with its note, and the current item comes next.
   function returned(back, shown) {
     $("jury").replaceChildren();
     done.delete(marked(shown));
@@ -216,7 +220,7 @@ function begin() {
     show(shown);
   }
 
-  // What this reviewer said last, as it is now, where somebody looks at it.
+  // Reloads the list of own verdicts, if it is open.
   async function listOwn() {
     if (!$("last").open) return;
     try {
@@ -225,7 +229,7 @@ function begin() {
       $("own").innerHTML = await answer.text();
       localise($("own"));
     } catch {
-      // The bar says that the server is away.
+      // The bar already says that the server is unreachable.
     }
   }
 
@@ -245,16 +249,16 @@ function begin() {
     const seconds = Math.round(left / 1000);
     $("left").textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
     $("lease").style.transform = `scaleX(${Math.min(1, left / lease)})`;
-    // Nobody was there to keep it: whoever comes back learns at once whose it is.
+    // The lease ended while nobody was here: a returning reviewer learns at once who has the item.
     if (left === 0 && current.asked !== current.until && isHere()) {
       current.asked = current.until;
       keep();
     }
   }
 
-  // Also who only reads is told that the server is away, and until when the item is theirs for all that is known.
+  // Also tells a reviewer who only reads that the server is unreachable.
   function away() {
-    bar.state("server", "The server cannot be reached. Read on: what you say is kept in this browser and sent when it is back.");
+    bar.state("server", "The server cannot be reached. You can go on: your verdicts are kept in this browser and sent when it is back.");
   }
 
   function answered() {
@@ -264,7 +268,7 @@ function begin() {
     if (said.last()) bar.tell("The server is back: undo works again.");
   }
 
-  // Asks for nothing, and learns whether anybody answers.
+  // Checks the connection.
   async function reach() {
     if (document.hidden) return;
     try {
@@ -277,7 +281,8 @@ function begin() {
 
   const isHere = () => !document.hidden && Date.now() - active < Math.max(lease, 600000);
 
-  // Keeps what is held, while somebody is there, and says how many wait. What is held no more is said, with what became of it.
+  // Extends the leases while the reviewer is active, and updates the counts. Tells what became of
+  // items that are no longer held.
   async function keep(counts = false) {
     if (!isHere()) return;
     const midnight = new Date();
@@ -297,11 +302,11 @@ function begin() {
     tick();
   }
 
-  // What ran out and still waits may be had again: then nothing has happened.
+  // An expired item that still waits may be claimed again: then nothing has changed.
   async function lost(shown, why) {
     const token = shown.token;
     await fill();
-    if (current === shown && shown.token === token) goOn(`This item is not yours any more: ${why}. Here is the next.`);
+    if (current === shown && shown.token === token) goOn(`This item is no longer reserved for you: ${why}. Here is the next one.`);
   }
 
   $("verdict").onsubmit = (event) => {
@@ -314,7 +319,7 @@ function begin() {
   };
   document.querySelector("form.leave").onsubmit = async (event) => {
     event.preventDefault();
-    // Whoever gives back what they hold has skipped what they skipped.
+    // Skips that wait are sent before the items are returned.
     await outbox.hurry();
     event.target.submit();
   };
@@ -324,7 +329,8 @@ function begin() {
   $("stay").onclick = () => skips.close();
   $("help").onclick = () => $("keys").showModal();
 
-  // A click into the frame of a payload would take the keys along; who gets there by Tab, where browsers let them, wants to scroll in it.
+  // A click into a payload's frame would take the keyboard focus. With Tab, the reviewer wants to
+  // scroll inside.
   let tabbed = 0;
   window.addEventListener("keydown", (event) => event.key === "Tab" && (tabbed = Date.now()));
   window.addEventListener("blur", () =>
@@ -391,7 +397,7 @@ function begin() {
     $("note-text").value = drafts.of(current.item);
     $("note").open = $("note-text").value !== "";
   }
-  // What the page says can be taken back, in the words of this script.
+  // The verdicts that can be undone, as the page lists them.
   for (const one of JSON.parse($("said").dataset.said)) {
     said.add({ ...one, step: "verdict", shown: { note: one.note }, until: Date.parse(one.until) - skew });
   }

@@ -1,4 +1,5 @@
-// Notes that are being written, kept in this browser by item: a page that is loaded again, or that a phone has put aside, still has them.
+// Drafts of notes by item, kept in the browser: they survive a reload, or a phone that suspends the
+// page.
 const MOST = 50;
 
 export class Drafts {
@@ -15,19 +16,19 @@ export class Drafts {
     }
   }
 
-  // What was written about an item, or nothing.
+  // The draft about an item, or an empty text.
   of(item) {
     return this.all().find((draft) => draft[0] === item)?.[1] ?? "";
   }
 
-  // The last so many are kept; an empty one is forgotten.
+  // Stores a draft, and forgets the oldest beyond the limit. An empty one is removed.
   keep(item, note) {
     const others = this.all().filter((draft) => draft[0] !== item);
     const kept = note ? [...others, [item, note]].slice(-MOST) : others;
     try {
       localStorage.setItem(this.key, JSON.stringify(kept));
     } catch {
-      // No room, or none allowed: the note is on the page alone, as it was.
+      // Storage is full or forbidden: the note is only on the page.
     }
   }
 }

@@ -1,25 +1,26 @@
-// What changes is fetched again: the server says which queue, and the page asks for the panels of that queue, one at a time.
+// Live pages: the server streams which queue has changed, and the page fetches its panels again,
+// one at a time.
 import { dress } from "./charts.js";
 import { localise } from "./times.js";
 
-const AGAIN = 15000; // milliseconds until a stream that was closed is asked for again
+const AGAIN = 15000; // milliseconds until a closed stream is opened again
 
 const panels = () => [...document.querySelectorAll("[data-panel]")];
 const fresh = document.getElementById("fresh");
 let stale = new Set(), working = false;
-// By the server's clock, in milliseconds: when what is shown was read, and when something last changed.
-// What comes older than a moment has changed since: the server looks no more often than it can bear.
+// By the server's clock in milliseconds: when the data on display was read, and the last change.
+// Data older than a moment has changed since: the server limits how often it reads a queue.
 const age = Number(fresh?.dataset.age);
 let read = Number(fresh?.dataset.at), changed = age < 1000 ? read : read + age;
 const skew = read + age - Date.now();
-// Where all queues are, a new one is too.
+// A list of all queues is reloaded when a queue is added.
 const all = document.querySelector("[data-all]");
 
 localise(document);
 dress(document);
 
 if (fresh && (panels().length || all)) {
-  // A browser has few connections to a server: pages that nobody sees hold none.
+  // Browsers allow few connections per server: hidden pages close theirs.
   let stream = null, tried = false, lost = false;
   const pulse = document.getElementById("pulse");
   const hear = (event) => {
@@ -37,7 +38,7 @@ if (fresh && (panels().length || all)) {
     fresh.classList.toggle("warn", !live && tried);
     const seconds = Math.max(0, Math.round((Date.now() + skew - read) / 1000));
     const long = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-    const closed = stream?.readyState === EventSource.CLOSED ? ", not live: trying again" : ": the server cannot be reached";
+    const closed = stream?.readyState === EventSource.CLOSED ? ", not live; trying again" : ": the server cannot be reached";
     if (!live && tried) fresh.textContent = `as of ${long} ago${closed}`;
     else if (!live) fresh.textContent = `as of ${long} ago`;
     else if (seconds < 2) fresh.textContent = "as of now";
@@ -56,7 +57,7 @@ if (fresh && (panels().length || all)) {
       stream = new EventSource("/live");
       stream.onmessage = hear;
       stream.onopen = () => {
-        // Nobody has heard what changed while it was lost.
+        // Changes during the lost connection are unknown.
         if (lost) for (const panel of panels()) stale.add(panel.dataset.panel);
         [tried, lost] = [true, false];
         tell();
@@ -65,14 +66,15 @@ if (fresh && (panels().length || all)) {
       stream.onerror = () => {
         [tried, lost] = [true, true];
         tell();
-        // A browser gives up where the answer was an error: of a server that starts, or because a key was revoked.
+        // Browsers give up after an error response, as from a server that starts or after a revoked
+        // key.
         if (stream?.readyState === EventSource.CLOSED) setTimeout(revive, AGAIN);
       };
     }
   };
   listen();
   document.addEventListener("visibilitychange", () => {
-    // Nobody has heard what changed meanwhile.
+    // Changes while the page was hidden are unknown.
     if (!document.hidden && !stream) for (const panel of panels()) stale.add(panel.dataset.panel);
     listen();
   });
@@ -87,14 +89,14 @@ async function work() {
     stale.delete(name);
     await again(name);
   }
-  // A queue that changes all the time is looked at every two seconds.
+  // At most one update every two seconds.
   setTimeout(() => {
     working = false;
     if (stale.size) work();
   }, 2000);
 }
 
-// What is open, scrolled or has the focus in a panel is so in its new contents as well.
+// Replaces a panel, and keeps what is open, scrolled or focused in it.
 function replace(panel, html) {
   const open = [...panel.querySelectorAll("details")].map((details) => details.open);
   const along = [...panel.querySelectorAll(".scroll")].map((part) => part.scrollLeft);
@@ -107,7 +109,7 @@ function replace(panel, html) {
   panel.querySelectorAll("details").forEach((details, at) => (details.open = open[at] ?? details.open));
   panel.querySelectorAll(".scroll").forEach((part, at) => (part.scrollLeft = along[at] ?? 0));
   if (!focus) return;
-  // A link may stand at another place now; what has no address is found by its place.
+  // A link is found by its URL, other elements by their position.
   const same = reach().find((other) => focus.href && other.href === focus.href);
   (same ?? reach()[place])?.focus({ preventScroll: true });
 }
@@ -121,18 +123,18 @@ async function again(name) {
     const answer = await fetch(at, { headers: { Accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
     const html = await answer.text();
-    // Another stretch of time was chosen meanwhile, and asked for.
+    // The time range was changed meanwhile, and its data requested.
     if (location.search !== asked) return;
     read = Number(answer.headers.get("Jurybox-As-Of")) || read;
     replace(panel, html);
   } catch {
-    // The stream says when the server is back.
+    // The stream reports when the server is back.
   }
 }
 
 document.addEventListener("visibilitychange", () => document.hidden || work());
 
-// Another stretch of time: what is open stays open, and the address says what is shown.
+// Changes the time range and the URL; open panels stay open.
 function move(address) {
   history.pushState(null, "", address);
   look();
@@ -152,7 +154,8 @@ document.addEventListener("click", (event) => {
 });
 window.addEventListener("popstate", look);
 
-// Anywhere by a few letters. What is written while the field is not there yet is written into it, and nothing else hears it: at the desk letters judge.
+// Opens the command palette. Keys typed while it loads go into its field and nowhere else, because
+// single letters give verdicts at the desk.
 let written = null;
 async function goTo() {
   if (written !== null) return;
@@ -176,11 +179,11 @@ window.addEventListener(
   },
   true,
 );
-// At the desk it is there also when the server is not.
+// On the desk it is loaded in advance, for when the server is unreachable.
 if (document.getElementById("desk")) import("./palette.js");
 window.addEventListener("keydown", (event) => {
   const letter = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-  // The field of a dialog that was just closed may hear keys for a moment more.
+  // The field of a closed dialog may receive keys for a moment.
   const field = event.target.closest?.("input:not([type=radio],[type=checkbox]), textarea, select");
   const writing = (field && !field.closest("dialog:not([open])")) || document.querySelector(".skipping.open");
   const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !writing;

@@ -1,9 +1,11 @@
-// Verdicts on their way: kept in this browser until the server has said that it has them, and sent again with the same key until then.
+// Verdicts and skips on their way: kept in the browser until the server confirms them, and resent
+// with the same key.
 
 const FIRST = 1000, LONGEST = 10000; // milliseconds between tries
 
 export class Outbox {
-  // `told(state, entry, answer)`: "waiting" (a number wait), "sent", "refused", "locked" (somebody must log in).
+  // `told(state, entry, answer)` gets "waiting" (with their number), "sent", "refused" or "locked"
+  // (login needed).
   constructor(queue, reviewer, told) {
     this.place = `jurybox/outbox/${queue}/${reviewer}`;
     this.path = `/q/${queue}/desk/`;
@@ -17,14 +19,14 @@ export class Outbox {
     if (this.held) return this.held;
     try {
       const kept = JSON.parse(localStorage.getItem(this.place));
-      // Whatever else somebody has put there would stand in the way of all that comes after it.
+      // Entries of unknown form would block those after them.
       return Array.isArray(kept) ? kept.filter((entry) => entry?.id && entry.step && entry.body?.item !== undefined) : [];
     } catch {
       return [];
     }
   }
 
-  // Where the browser has no more room, this page keeps them for as long as it is open.
+  // If storage is full, this page keeps them while it is open.
   keep(all) {
     try {
       localStorage.setItem(this.place, JSON.stringify(all));
@@ -42,19 +44,19 @@ export class Outbox {
     return this.all().some((entry) => entry.body.item === item);
   }
 
-  // `rests`: milliseconds for which it is kept here first, and can be taken out again.
+  // `rests`: for how many milliseconds the entry is held back and can be removed.
   add(step, body, rests = 0) {
     this.keep([...this.all(), { step, id: body.id, body, from: Date.now() + rests }]);
     this.flush();
   }
 
-  // Nothing rests any longer.
+  // Sends everything now.
   hurry() {
     this.keep(this.all().map((entry) => ({ ...entry, from: 0 })));
     return this.flush();
   }
 
-  // Of what rests, the last so many go on resting: whatever is older is sent now.
+  // Holds back only the last `most` entries of a step; earlier ones are sent now.
   limit(step, most) {
     const older = this.all().filter((entry) => entry.step === step).slice(0, -most);
     if (!older.some((entry) => entry.from > Date.now())) return;
@@ -63,7 +65,7 @@ export class Outbox {
     this.flush();
   }
 
-  // Whether it was sent at least once: the server may have it, though nobody has heard so.
+  // Whether it was sent at least once: the server may have it although no answer came.
   wasSent(id) {
     return this.all().some((entry) => entry.id === id && entry.sent);
   }
@@ -72,26 +74,27 @@ export class Outbox {
     this.keep(this.all().filter((entry) => entry.id !== id));
   }
 
-  // Sends what waits, one after the other, in the order in which it was said.
+  // Sends waiting entries in order, one at a time.
   flush() {
     clearTimeout(this.timer);
     this.sending ??= this.work();
     return this.sending;
   }
 
-  // The page is closed: all of it is sent, and nobody hears the answers. Opened again, the page sends it again with the same keys.
+  // The page is closing: sends everything without waiting. The next page sends it again with the
+  // same keys.
   leave() {
     this.keep(this.all().map((entry) => ({ ...entry, from: 0, sent: true })));
     for (const entry of this.all()) post(this.path + entry.step, entry.body, entry.id);
   }
 
-  // The first that need not rest any longer.
+  // The first entry that is not held back.
   ready() {
     return this.all().find((entry) => !(entry.from > Date.now()));
   }
 
   async work() {
-    // Never done within the call that began it: what the same task still adds is seen, too.
+    // Starts after the current task, so that entries it still adds are seen.
     await null;
     try {
       for (let entry = this.ready(); entry; entry = this.ready()) {
@@ -116,12 +119,13 @@ export class Outbox {
   }
 }
 
-// Asks the server. `away`: it could not be reached, or cannot answer now; the same may be asked again.
+// Sends a request. `away`: the server is unreachable or overloaded, and the request can be
+// repeated.
 export async function post(path, body, key) {
   const headers = { "Content-Type": "application/json", Accept: "application/json" };
   if (key) headers["Idempotency-Key"] = key;
   try {
-    // `keepalive`: it arrives also where the page is closed meanwhile.
+    // With `keepalive` the request arrives even if the page is closed.
     const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(15000), keepalive: true });
     const away = answer.status >= 500 || answer.status === 429 || answer.status === 408;
     return { away, ok: answer.ok, status: answer.status, body: away ? {} : await answer.json() };
@@ -130,7 +134,7 @@ export async function post(path, body, key) {
   }
 }
 
-// A word that nobody else has.
+// A random id.
 export function word() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return "desk-" + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,9 +1,9 @@
-// Where to, by a few letters: Ctrl-K, Cmd-K or `/`. It is loaded when it is first asked for (`live.js`).
-// The list is that of the page /go, which is there without scripts, too.
+// The command palette (Ctrl-K, Cmd-K or `/`), loaded on first use by `live.js`.
+// Its entries are the links of the page /go, which works without scripts.
 
-const MOST = 12; // ways that are shown at once
+const MOST = 12; // the most entries shown at once
 
-// A name of a queue needs no escapes; what has some is none.
+// The queue of this page. Names of queues need no escapes.
 const here = location.pathname.match(/^\/q\/([^/%]+)/)?.[1] ?? "";
 let dialog = null, ways = [], found = [], at = 0;
 
@@ -12,8 +12,8 @@ function build() {
   dialog.id = "palette";
   dialog.setAttribute("aria-label", "Go to");
   dialog.innerHTML =
-    '<input role="combobox" aria-label="Go to" aria-expanded="true" aria-controls="ways" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Go to a queue, desk, evaluator, or item by its id">' +
-    '<ul id="ways" role="listbox" aria-label="Ways"></ul><p class="small"><kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> go <kbd>Esc</kbd> close</p><span class="unseen" role="status"></span>';
+    '<input role="combobox" aria-label="Go to" aria-expanded="true" aria-controls="ways" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Go to a queue, a desk, an evaluator, or an item by its id">' +
+    '<ul id="ways" role="listbox" aria-label="Pages"></ul><p class="small"><kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> go <kbd>Esc</kbd> close</p><span class="unseen" role="status"></span>';
   document.body.append(dialog);
   const input = dialog.querySelector("input");
   input.addEventListener("input", () => list(input.value));
@@ -24,11 +24,11 @@ function build() {
     else return;
     event.preventDefault();
   });
-  // A click beside it closes it.
+  // A click outside closes it.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 
-// How well a way fits: all words of what was written are in it, better at the beginning of a word.
+// The score of an entry: every word must occur; the begin of a word scores higher.
 function fit(way, words) {
   const text = way.text.toLowerCase();
   let sum = 0;
@@ -60,7 +60,7 @@ function list(asked) {
     return row;
   });
   dialog.querySelector("ul").replaceChildren(...rows);
-  dialog.querySelector("[role=status]").textContent = found.length ? `${found.length} ways` : "Nothing is called so";
+  dialog.querySelector("[role=status]").textContent = found.length ? `${found.length} results` : "No results";
   mark(0);
 }
 
@@ -79,7 +79,7 @@ function go(way) {
   location.assign(way.to);
 }
 
-// `written`: what the field begins with.
+// `written`: the text the field begins with.
 export async function open(written) {
   if (!dialog) build();
   if (dialog.open) return;
@@ -98,7 +98,7 @@ export async function open(written) {
       items: "items" in way.dataset,
     }));
   } catch {
-    // The server is away: what was read before is there still.
+    // The server is unreachable: the entries read before remain.
   }
   list(dialog.querySelector("input").value);
 }

@@ -1,7 +1,7 @@
-// Why an item is skipped: by a number, in words of one's own, or by the pointer. Nothing is chosen before somebody chooses.
+// The form for a skip's reason: a number key, own words, or the pointer. No reason is preselected.
 
 export class Skips {
-  // `skip(reason)` lets the item go.
+  // `skip(reason)` skips the item.
   constructor(form, skip) {
     Object.assign(this, { form, skip });
     form.onsubmit = (event) => {
@@ -20,7 +20,7 @@ export class Skips {
     this.form.querySelector("fieldset").focus();
   }
 
-  // What was chosen or written for one item is not about another.
+  // Forgets the choice, which was about another item.
   close() {
     this.form.reset();
     this.want(false);
@@ -34,12 +34,13 @@ export class Skips {
     this.skip(reason);
   }
 
-  // Whether it is said that a reason is wanted.
+  // Shows or hides the request for a reason.
   want(shown) {
     this.form.querySelector("[role=alert]").textContent = shown ? "Choose a reason, or write one." : "";
   }
 
-  // A number skips with that reason; Enter with what was chosen; any other sign begins a reason in words.
+  // A number skips with that reason, Enter with the chosen one. Any other character begins a reason
+  // in own words.
   key(event) {
     const reason = [...this.form.querySelectorAll("input[type=radio]")][Number(event.key) - 1];
     if (reason) {
@@ -50,7 +51,7 @@ export class Skips {
       event.preventDefault();
       this.send();
     } else if (event.key.length === 1 && event.key !== " ") {
-      // The sign is written where the focus goes.
+      // The character is typed into the newly focused field.
       this.form.querySelector("input[name=other]").focus();
     }
   }

@@ -1,8 +1,9 @@
-// The desks of one reviewer in other tabs of this browser: what one of them shows is not shown in another, and what was judged there is done here.
+// Coordination of one reviewer's desks in several tabs: an item is shown in one of them only, and
+// verdicts count in all.
 import { word } from "./outbox.js";
 
 export class Tabs {
-  // `heard` has what other tabs do: `shows(item, since)`, `left(mark)`.
+  // `heard` gets what other tabs do: `shows(item, since)`, `left(mark)`.
   constructor(name, heard) {
     this.tab = word();
     this.mine = { item: null, since: 0 };
@@ -19,7 +20,7 @@ export class Tabs {
     window.addEventListener("pagehide", () => this.channel.postMessage({ tab: this.tab, item: null }));
   }
 
-  // Asks who shows what. A tab that was closed by force does not answer, and is forgotten.
+  // Asks what the other tabs show. A tab that was killed does not answer, and is forgotten.
   ask() {
     this.others.clear();
     this.channel.postMessage({ asks: true });
@@ -39,7 +40,7 @@ export class Tabs {
     this.channel.postMessage({ left: mark });
   }
 
-  // Whether another tab shows it.
+  // Whether another tab shows the item.
   has(item) {
     return [...this.others.values()].includes(item);
   }

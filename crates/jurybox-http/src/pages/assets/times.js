@@ -1,9 +1,9 @@
-// Times by the clock of whoever looks: the page comes with them in UTC.
+// Replaces the page's UTC times by local ones.
 
 const two = (number) => String(number).padStart(2, "0");
 const day = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 
-// The time of day, to the second where asked, with its date where that is another.
+// The local time of day, with its date unless that is today.
 export function clockOf(at, exact = false) {
   const clock = `${two(at.getHours())}:${two(at.getMinutes())}${exact ? `:${two(at.getSeconds())}` : ""}`;
   return day(at) === day(new Date()) ? clock : `${day(at)} ${clock}`;

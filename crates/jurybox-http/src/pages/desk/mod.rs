@@ -1,68 +1,69 @@
-//! The desk: claim, read, judge, next. Every step is a form, and the script sends the same forms without leaving the page.
+//! The desk, the page where a reviewer works: claim, judge, skip, undo. Every step is a form; the
+//! script sends the same forms without leaving the page.
 
-mod gone;
-mod view;
+mod lost_item;
+mod markup;
 
-use super::figures::DAY;
+use super::form::{FormOrJson, redirect};
 use super::format::{hex, now};
-use super::overview::Part;
+use super::layout::{Page, panel_response};
+use super::overview::PanelQuery;
 use super::payload;
-use super::posted::{Posted, see};
 use super::session::{cookie, set_cookie};
-use super::shell::{Page, part as shown};
+use super::snapshot::DAY;
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::guard::Caller;
-use crate::handlers::{Asked, Idempotency, OfQueue, ask, look, unexpected};
+use crate::handlers::{Idempotency, QueryParams, QueuePath, ask, read_queue, unexpected};
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{Name, Whole};
+use crate::wire::{JsonInteger, Name};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use jurybox_server::{Answer, Claimed, Config, Error, Explained, Filter, NewVerdict, Queue, Request, Role};
 use serde::{Deserialize, Serialize};
 
-/// The cookie that remembers a reviewer's name, where no key or proxy says it.
+/// The cookie with the reviewer's name, used if neither key nor proxy gives one.
 const WHO: &str = "jurybox-reviewer";
-/// For how many seconds it does.
+/// How long that cookie lasts, in seconds.
 const A_YEAR: u64 = 31_536_000;
-/// How many items a reviewer holds: the one that is read, and the next.
+/// How many items a reviewer holds: the current and the next one.
 const HELD: usize = 2;
-/// How many more there may be that are skipped, as long as that can be taken back.
+/// How many skipped items a reviewer may hold besides, while the skips can still be undone.
 const LEAVING: usize = 8;
-/// The most labels that have a key of their own.
+/// The most labels with a number key.
 const KEYS: usize = 9;
 
-/// A judgement that a button stands for.
+/// A verdict that a button stands for.
 #[derive(Debug, Clone, PartialEq)]
-struct Label {
+struct VerdictLabel {
     name: String,
-    /// What it is worth, where the queue's scale does not say.
+    /// Its reward, if the queue's scale does not define it.
     reward: Option<f64>,
 }
 
-/// The judgements of a queue: the words of its scale, the best first, or yes and no.
-fn labels(config: &Config) -> Vec<Label> {
+/// The verdicts of a queue: the labels of its scale, highest reward first, or yes and no.
+fn labels(config: &Config) -> Vec<VerdictLabel> {
     let scale = config.reward.as_ref();
     let words = scale.map(|scale| &scale.labels).filter(|labels| !labels.is_empty());
     let Some(words) = words else {
         let (low, high) = scale.map_or((0.0, 1.0), |scale| (scale.lowest, scale.highest));
-        let label = |name: &str, reward| Label { name: name.into(), reward: Some(reward) };
+        let label = |name: &str, reward| VerdictLabel { name: name.into(), reward: Some(reward) };
         return vec![label("yes", high), label("no", low)];
     };
-    let mut words: Vec<(&String, f64)> = words.iter().map(|(name, worth)| (name, *worth)).collect();
+    let mut words: Vec<(&String, f64)> = words.iter().map(|(name, reward)| (name, *reward)).collect();
     words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    words.into_iter().map(|(name, _)| Label { name: name.clone(), reward: None }).collect()
+    words.into_iter().map(|(name, _)| VerdictLabel { name: name.clone(), reward: None }).collect()
 }
 
-/// Who sits at the desk: whom the proxy or the key names, or else who was named here.
+/// The reviewer's name: from the proxy or the key, else from the cookie.
 fn reviewer(caller: &Caller, headers: &HeaderMap) -> Option<String> {
     let named = || cookie(headers, WHO).and_then(|name| decoded(&name));
     caller.reviews_as().map(String::from).or_else(named)
 }
 
-/// A cookie takes few characters: all others are written in hexadecimal.
+/// The name in hexadecimal, because cookies allow few characters.
 fn encoded(name: &str) -> String {
     hex(name.as_bytes())
 }
@@ -78,111 +79,115 @@ fn decoded(text: &str) -> Option<String> {
     Name::try_from(name).ok().map(Into::into)
 }
 
-/// What the desk shows to somebody.
-struct Desk {
+/// The data of the desk.
+struct DeskPage {
     queue: String,
     config: Config,
     waiting: u64,
     held: Vec<Claimed>,
-    /// Verdicts since midnight UTC.
+    /// The reviewer's verdicts since midnight UTC.
     today: u64,
     own: Vec<jurybox_server::Own>,
-    /// What was thought of the last verdict's item.
+    /// The prediction for the last verdict's item, while the verdict can be undone.
     jury: Option<Explained>,
 }
 
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
-    Asked(part): Asked<Part>,
+    QueuePath(queue): QueuePath,
+    QueryParams(part): QueryParams<PanelQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let Some(who) = reviewer(&caller, &headers) else {
-        look(&app, &queue, |_| Ok(())).await?;
-        return Ok(Page::new(&format!("Desk · {queue}"), &view::who(&queue, None)).into_response());
+        read_queue(&app, &queue, |_| Ok(())).await?;
+        return Ok(Page::new(&format!("Desk · {queue}"), &markup::who(&queue, None)).into_response());
     };
     if part.panel.as_deref() == Some("last") {
         let asked = who.clone();
-        let own = look(&app, &queue, move |found| found.own(&asked, view::LAST as u64)).await?;
-        return Ok(shown(&view::last(&own, &who, &queue, caller.may(Role::Read)), now()));
+        let own = read_queue(&app, &queue, move |found| {
+            Ok((found.standing()?.config, found.own(&asked, markup::LAST as u64)?))
+        });
+        let (config, own) = own.await?;
+        return Ok(panel_response(&markup::last(&config, &own, &who, &queue, caller.may(Role::Read)), now()));
     }
     let (name, asked) = (queue.clone(), who.clone());
-    let desk = look(&app, &queue, move |found| {
+    let desk = read_queue(&app, &queue, move |found| {
         let standing = found.standing()?;
-        let own = found.own(&asked, view::LAST as u64)?;
+        let own = found.own(&asked, markup::LAST as u64)?;
         let today = found.own_since(&asked, now() - now().rem_euclid(DAY))?;
         let undoable = own.first().filter(|own| own.undo_until > now());
         let jury = undoable.map(|own| found.explained(&own.item)).transpose()?.flatten();
         let (config, waiting) = (standing.config, standing.counts.pending);
-        Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?.0, today, own, jury })
+        Ok(DeskPage { queue: name, config, waiting, held: found.held(&asked)?.0, today, own, jury })
     });
-    Ok(Page::new(&format!("Desk · {queue}"), &view::desk(&desk.await?, &who, &caller)).into_response())
+    Ok(Page::new(&format!("Desk · {queue}"), &markup::desk(&desk.await?, &who, &caller)).into_response())
 }
 
 #[derive(Deserialize)]
-pub(super) struct Who {
+pub(super) struct ReviewerForm {
     reviewer: Name,
 }
 
-/// Remembers who sits at the desk.
+/// Stores the reviewer's name in the cookie.
 pub(super) async fn who(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     headers: HeaderMap,
-    Posted { said, .. }: Posted<Who>,
+    FormOrJson { body: form, .. }: FormOrJson<ReviewerForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
-    let cookie = set_cookie(&app, &headers, (WHO, &encoded(&said.reviewer)), A_YEAR);
-    Ok(([(header::SET_COOKIE, cookie)], see(&format!("/q/{queue}/desk"))).into_response())
+    caller.is(&form.reviewer)?;
+    let cookie = set_cookie(&app, &headers, (WHO, &encoded(&form.reviewer)), A_YEAR);
+    Ok(([(header::SET_COOKIE, cookie)], redirect(&format!("/q/{queue}/desk"))).into_response())
 }
 
-/// An item as the script gets it: nothing of ranks, values or audits.
+/// An item for the script, without rank, value or random-check mark.
 #[derive(Serialize)]
-struct Shown {
+struct DeskItem {
     item: String,
     token: u64,
     until: Time,
     html: String,
 }
 
-impl From<Claimed> for Shown {
+impl From<Claimed> for DeskItem {
     fn from(claim: Claimed) -> Self {
         let html = payload::shown(&claim.item, claim.payload.as_ref()).into_string();
-        Shown { item: claim.item, token: claim.token, until: Time(claim.until), html }
+        DeskItem { item: claim.item, token: claim.token, until: Time(claim.until), html }
     }
 }
 
 #[derive(Serialize)]
-struct Next {
-    items: Vec<Shown>,
-    /// How many wait for somebody.
+struct NextItems {
+    items: Vec<DeskItem>,
+    /// How many items wait in the queue.
     waiting: u64,
-    /// The server's clock, for what runs out.
+    /// The server's clock, to count down leases.
     now: Time,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Wanting {
+pub(super) struct NextQuery {
     reviewer: Name,
-    /// How many of those that are held have been skipped, which is sent once it cannot be taken back any more.
+    /// How many held items were skipped by the script, which sends a skip only when it can no
+    /// longer be undone.
     #[serde(default)]
     leaving: usize,
 }
 
-/// What the reviewer holds, and as many more as make it the one to read and the next.
+/// Claims as many items as are missing to the current and the next one, and returns all held.
 pub(super) async fn next(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said: Wanting { reviewer, leaving }, by_form }: Posted<Wanting>,
+    FormOrJson { body: NextQuery { reviewer, leaving }, by_form }: FormOrJson<NextQuery>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
     let asked = who.clone();
-    let (mut held, _) = look(&app, &queue, move |found| found.held(&asked)).await?;
+    let (mut held, _) = read_queue(&app, &queue, move |found| found.held(&asked)).await?;
     let most = HELD + leaving.min(LEAVING);
     if held.len() < most {
         let k = Some((most - held.len()) as u32);
@@ -193,60 +198,60 @@ pub(super) async fn next(
         held.extend(claims);
     }
     if by_form {
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    let waiting = look(&app, &queue, |found| Ok(found.standing()?.counts.pending)).await?;
+    let waiting = read_queue(&app, &queue, |found| Ok(found.standing()?.counts.pending)).await?;
     let items = held.into_iter().map(Into::into).collect();
-    Ok(Json(Next { items, waiting, now: Time(now()) }).into_response())
+    Ok(JsonBody(NextItems { items, waiting, now: Time(now()) }).into_response())
 }
 
 #[derive(Deserialize)]
-pub(super) struct Judged {
+pub(super) struct VerdictForm {
     reviewer: Name,
     id: Name,
     item: Name,
-    token: Option<Whole>,
+    token: Option<JsonInteger>,
     label: Name,
-    /// Left empty by a form in which nobody wrote one.
+    /// Empty if the form's field is left empty.
     #[serde(default)]
     note: String,
 }
 
 #[derive(Serialize)]
-struct Taken {
-    /// Whether it is in; else `why` says why not.
+struct StepAnswer {
+    /// Whether the step was accepted; if not, `why` gives the reason.
     taken: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// What the jury thought.
+    /// The jury's prediction, as HTML.
     #[serde(skip_serializing_if = "Option::is_none")]
     jury: Option<String>,
-    /// For how many seconds it can be taken back.
+    /// For how many seconds the verdict can be undone.
     undo_seconds: u32,
 }
 
-/// Takes a verdict in, and tells what the jury thought.
+/// Records a verdict, and returns the jury's prediction.
 pub(super) async fn verdict(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said, by_form }: Posted<Judged>,
+    FormOrJson { body: form, by_form }: FormOrJson<VerdictForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
-    let config = look(&app, &queue, |found| Ok(found.standing()?.config)).await?;
-    let label = labels(&config).into_iter().find(|label| label.name == *said.label);
+    caller.is(&form.reviewer)?;
+    let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let label = labels(&config).into_iter().find(|label| label.name == *form.label);
     let reward = label.and_then(|label| label.reward);
-    let note = Some(said.note.trim()).filter(|note| !note.is_empty()).map(String::from);
-    let (item, who) = (String::from(said.item), String::from(said.reviewer));
+    let note = Some(form.note.trim()).filter(|note| !note.is_empty()).map(String::from);
+    let (item, who) = (String::from(form.item), String::from(form.reviewer));
     let verdict = NewVerdict {
-        id: said.id.into(),
+        id: form.id.into(),
         item: item.clone(),
         reviewer: who.clone(),
-        token: said.token.map(|token| token.0),
+        token: form.token.map(|token| token.0),
         reward: reward.unwrap_or_default(),
         by_label: reward.is_none(),
-        label: Some(said.label.into()),
+        label: Some(form.label.into()),
         note,
         observed_at: None,
         ..NewVerdict::default()
@@ -255,158 +260,158 @@ pub(super) async fn verdict(
     let Answer::Verdicts { mut rejected, .. } = answer else { return Err(unexpected()) };
     let rejected = rejected.pop().map(|rejected| rejected.why);
     if by_form && rejected.is_none() {
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    // The verdict is in, or not, whether or not there is something to say of it.
-    let told = look(&app, &queue, move |found| found.explained(&item)).await;
-    let gone = |_: &String| told.as_ref().ok().and_then(|told| gone::why(told.as_ref(), &who));
+    // The verdict is recorded by now: a failure to read the prediction does not matter.
+    let explained = read_queue(&app, &queue, move |found| found.explained(&item)).await;
+    let gone = |_: &String| {
+        explained.as_ref().ok().and_then(|explained| lost_item::why_lost(explained.as_ref(), &who))
+    };
     let why = rejected.map(|why| gone(&why).map_or(why, String::from));
     if let Some(why) = why.clone().filter(|_| by_form) {
         return Err(Problem::from(Error::Conflict(why)));
     }
-    let (told, names) = (told.ok().flatten(), names(&config));
-    let jury = told.filter(|_| why.is_none()).map(|told| view::jury(&told, &names).into_string());
-    Ok(Json(Taken { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds }).into_response())
-}
-
-fn names(config: &Config) -> Vec<String> {
-    config.evaluators.names().map(String::from).collect()
+    let judged = explained.ok().flatten().filter(|_| why.is_none());
+    let jury = judged.map(|item| markup::jury(&config, &item).into_string());
+    Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds })
+        .into_response())
 }
 
 #[derive(Deserialize)]
-pub(super) struct NotMine {
+pub(super) struct SkipForm {
     reviewer: Name,
     item: Name,
-    /// One of those to choose from, where somebody chose.
+    /// One of the offered reasons, if chosen.
     #[serde(default)]
     reason: String,
-    /// Other words than those to choose from, where somebody wrote some.
+    /// The reviewer's own words, if any. They have precedence.
     #[serde(default)]
     other: String,
 }
 
-/// Gives an item back that this reviewer does not want again.
+/// Skips an item: it returns to the queue, for other reviewers.
 pub(super) async fn skip(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said, by_form }: Posted<NotMine>,
+    FormOrJson { body: form, by_form }: FormOrJson<SkipForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
-    let given = [said.other.trim(), said.reason.trim()].into_iter().find(|given| !given.is_empty());
-    let given = given.ok_or_else(|| Problem::unusable("choose a reason for skipping it, or write one"))?;
+    caller.is(&form.reviewer)?;
+    let given = [form.other.trim(), form.reason.trim()].into_iter().find(|given| !given.is_empty());
+    let given =
+        given.ok_or_else(|| Problem::unusable("choose a reason for skipping the item, or write one"))?;
     let reason = Name::try_from(given.to_string()).map_err(Problem::unusable)?.into();
-    let request = Request::Skip { reviewer: said.reviewer.into(), item: said.item.into(), reason };
+    let request = Request::Skip { reviewer: form.reviewer.into(), item: form.item.into(), reason };
     let skipped = ask(&app, &queue, &caller, &key, request).await;
     if by_form {
         skipped?;
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    // Who skips something that is not theirs any more has nothing left to do.
+    // A skip of an item that the reviewer no longer holds needs nothing.
     let why = match skipped {
         Err(problem) if problem.status() != 409 => return Err(problem),
         Err(problem) => Some(problem.detail().to_string()),
         Ok(_) => None,
     };
-    Ok(Json(Taken { taken: why.is_none(), why, jury: None, undo_seconds: 0 }).into_response())
+    Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury: None, undo_seconds: 0 }).into_response())
 }
 
 #[derive(Deserialize)]
-pub(super) struct TakenBack {
+pub(super) struct UndoForm {
     reviewer: Name,
     verdict: Name,
 }
 
-/// Takes a verdict back: the item is the reviewer's own again.
+/// Undoes a verdict: the item is handed to the reviewer again.
 pub(super) async fn undo(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said, by_form }: Posted<TakenBack>,
+    FormOrJson { body: form, by_form }: FormOrJson<UndoForm>,
 ) -> Result<Response, Problem> {
-    caller.is(&said.reviewer)?;
-    let who = String::from(said.reviewer);
-    let request = Request::Undo { reviewer: who.clone(), verdict: said.verdict.into() };
+    caller.is(&form.reviewer)?;
+    let who = String::from(form.reviewer);
+    let request = Request::Undo { reviewer: who.clone(), verdict: form.verdict.into() };
     let Answer::Undone { item, .. } = ask(&app, &queue, &caller, &key, request).await? else {
         return Err(unexpected());
     };
     if by_form {
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    let (held, _) = look(&app, &queue, move |found: &Queue| found.held(&who)).await?;
+    let (held, _) = read_queue(&app, &queue, move |found: &Queue| found.held(&who)).await?;
     let undone = held.into_iter().find(|claim| claim.item == item);
     let items = undone.into_iter().map(Into::into).collect();
-    Ok(Json(Next { items, waiting: 0, now: Time(now()) }).into_response())
+    Ok(JsonBody(NextItems { items, waiting: 0, now: Time(now()) }).into_response())
 }
 
 #[derive(Serialize)]
-struct Kept {
-    /// Until when what is held is the reviewer's own: what is not named any more is not.
+struct KeepAnswer {
+    /// The held items with the end of their leases.
     held: Vec<(String, Time)>,
-    /// Why the item that is shown is not among those, in words.
+    /// Why the item on display is no longer held, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     gone: Option<&'static str>,
-    /// How many verdicts the reviewer has given since the time that was asked for.
+    /// How many verdicts the reviewer has given since the time in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     today: Option<u64>,
-    /// How many wait for somebody.
+    /// How many items wait in the queue.
     waiting: u64,
     now: Time,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Keeping {
+pub(super) struct KeepForm {
     reviewer: Name,
-    /// The item that is shown, where one is.
+    /// The item on display, if any.
     showing: Option<Name>,
-    /// When the day began where the reviewer is.
+    /// The last midnight in the reviewer's time zone.
     since: Option<Time>,
 }
 
-/// Lets a reviewer keep what is held for another while.
+/// Extends all leases of the reviewer, and returns the items still held.
 pub(super) async fn keep(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said: Keeping { reviewer, showing, since }, .. }: Posted<Keeping>,
+    FormOrJson { body: KeepForm { reviewer, showing, since }, .. }: FormOrJson<KeepForm>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
     let request = Request::Extend { reviewer: who.clone(), items: Vec::new() };
     ask(&app, &queue, &caller, &key, request).await?;
-    let kept = look(&app, &queue, move |found| {
+    let kept = read_queue(&app, &queue, move |found| {
         let (held, _) = found.held(&who)?;
         let lost = showing.filter(|item| !held.iter().any(|claim| claim.item == **item));
-        let told = lost.map(|item| found.explained(&item)).transpose()?;
-        Ok(Kept {
-            gone: told.and_then(|told| gone::why(told.as_ref(), &who)),
+        let explained = lost.map(|item| found.explained(&item)).transpose()?;
+        Ok(KeepAnswer {
+            gone: explained.and_then(|explained| lost_item::why_lost(explained.as_ref(), &who)),
             held: held.into_iter().map(|claim| (claim.item, Time(claim.until))).collect(),
             today: since.map(|since| found.own_since(&who, since.0)).transpose()?,
             waiting: found.standing()?.counts.pending,
             now: Time(now()),
         })
     });
-    Ok(Json(kept.await?).into_response())
+    Ok(JsonBody(kept.await?).into_response())
 }
 
-/// Gives everything back, and lets somebody else sit down.
+/// Releases everything the reviewer holds, and forgets their name.
 pub(super) async fn leave(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     headers: HeaderMap,
     key: Idempotency,
-    Posted { said: Who { reviewer }, .. }: Posted<Who>,
+    FormOrJson { body: ReviewerForm { reviewer }, .. }: FormOrJson<ReviewerForm>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Release { reviewer: reviewer.into(), items: Vec::new() };
     ask(&app, &queue, &caller, &key, request).await?;
     let cookie = set_cookie(&app, &headers, (WHO, ""), 0);
     let to = if caller.reviews_as().is_some() { "/".to_string() } else { format!("/q/{queue}/desk") };
-    Ok(([(header::SET_COOKIE, cookie)], see(&to)).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], redirect(&to)).into_response())
 }
 
 #[cfg(test)]

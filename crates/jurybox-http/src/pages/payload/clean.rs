@@ -1,8 +1,9 @@
-//! HTML that somebody else wrote, reduced to the structure of its text: no attributes, no elements but those that set text. What a reader of the
-//! page would see, the reviewer must see: tags and comments end where browsers end them, words within attributes are written out, and it is said
-//! where there is anything that this does not know how to show.
+//! An HTML sanitizer for payloads: it keeps the text and the elements that structure it, and drops
+//! attributes and everything else. What a browser would show must stay visible: tags and comments
+//! end as in browsers, and texts within attributes are written out. The result says whether
+//! anything was dropped that a browser might show.
 
-/// Elements that set text and take no attribute to do it.
+/// Elements that are kept, without attributes.
 const KEPT: [&str; 40] = [
     "a",
     "abbr",
@@ -45,41 +46,41 @@ const KEPT: [&str; 40] = [
     "th",
     "tr",
 ];
-/// These as well: a list has its marks by it.
+/// More elements that are kept.
 const LISTS: [&str; 3] = ["ul", "tbody", "thead"];
-/// Elements whose content nobody is shown.
+/// Elements that are dropped with their content.
 const DROPPED: [&str; 5] = ["script", "style", "template", "iframe", "title"];
-/// Attributes that readers see, or are led to.
+/// Attributes whose value is written out, because readers see it or are led to it.
 const SEEN: [&str; 6] = ["alt", "href", "label", "placeholder", "src", "value"];
-/// Elements that only hold others, or set a text that is shown all the same.
+/// Elements that are dropped, but not their content, which is shown all the same.
 const PLAIN: [&str; 24] = [
     "address", "aside", "big", "body", "center", "cite", "col", "colgroup", "font", "footer", "head",
     "header", "html", "img", "main", "mark", "nav", "q", "strike", "tfoot", "time", "tt", "u", "wbr",
 ];
-/// How much of one is written out.
+/// The most characters of an attribute's value that are written out.
 const LONGEST: usize = 300;
-/// Elements that are never closed.
+/// Elements without an end tag.
 const SINGLE: [&str; 2] = ["br", "hr"];
 
-/// Elements within each other; nobody writes more.
+/// The deepest nesting of elements; deeper ones are dropped.
 const DEEPEST: usize = 100;
 
-/// What is left of a document.
+/// A sanitized document.
 pub(super) struct Cleaned {
-    /// Its text with its structure. Every tag in it was written here.
+    /// HTML whose every tag was written here.
     pub(super) html: String,
-    /// Whether that is all of it: there is nothing but text, and elements that set text.
+    /// Whether nothing was dropped that a browser might show.
     pub(super) is_all: bool,
 }
 
-/// The text of a document with its structure.
+/// Sanitizes a document.
 pub(super) fn cleaned(text: &str) -> Cleaned {
     let mut is_all = true;
     let mut html = String::with_capacity(text.len());
     let mut open: Vec<&'static str> = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('<') {
-        html.push_str(&plain(&rest[..at]));
+        html.push_str(&escape_text(&rest[..at]));
         rest = &rest[at..];
         let Some((tag, after)) = tag(rest) else {
             html.push_str("&lt;");
@@ -87,7 +88,7 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
             continue;
         };
         let whole = &rest[..rest.len() - after.len()];
-        // One that never ends has taken all that follows.
+        // A tag without an end swallows the rest of the document.
         is_all &= whole.ends_with('>');
         rest = after;
         let Tag::Element { name, closes, words } = tag else {
@@ -97,12 +98,12 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
         is_all &= KEPT.iter().chain(&LISTS).chain(&PLAIN).any(|other| **other == name);
         if let Some(dropped) = DROPPED.iter().find(|other| **other == name) {
             if !closes {
-                rest = past(rest, dropped);
+                rest = after_element(rest, dropped);
             }
             continue;
         }
         let words =
-            words.iter().fold(String::new(), |all, word| all + "<small>[" + &plain(word) + "]</small>");
+            words.iter().fold(String::new(), |all, word| all + "<small>[" + &escape_text(word) + "]</small>");
         let Some(kept) = KEPT.iter().chain(&LISTS).find(|other| **other == name) else {
             html.push_str(&words);
             continue;
@@ -116,7 +117,8 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
             }
             (true, true) => {}
             (true, false) => {
-                // One that was never opened closes nothing; one that was closes what was left open within.
+                // An end tag closes all elements opened within; without its start tag it closes
+                // nothing.
                 if let Some(place) = open.iter().rposition(|other| other == kept) {
                     for name in open.drain(place..).rev() {
                         html = html + "</" + name + ">";
@@ -126,15 +128,15 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
         }
         html.push_str(&words);
     }
-    html.push_str(&plain(rest));
+    html.push_str(&escape_text(rest));
     for name in open.into_iter().rev() {
         html = html + "</" + name + ">";
     }
     Cleaned { html, is_all }
 }
 
-/// Text that is no tag. Names and numbers of characters (`&eacute;`) stay: a browser reads them as it would have.
-fn plain(text: &str) -> String {
+/// Text outside of tags, escaped. Character references such as `&eacute;` stay.
+fn escape_text(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -142,14 +144,14 @@ enum Tag {
     Element {
         name: String,
         closes: bool,
-        /// What its attributes say to readers.
+        /// Values of attributes that readers see.
         words: Vec<String>,
     },
-    /// A comment, a declaration.
+    /// A comment or a declaration.
     Other,
 }
 
-/// The tag that a text begins with, and what follows it. None where it is a sign in a text.
+/// Parses the tag at the begin of a text, and returns the rest. None if the `<` is plain text.
 fn tag(text: &str) -> Option<(Tag, &str)> {
     if let Some(comment) = text.strip_prefix("<!--") {
         return Some((Tag::Other, after_comment(comment)));
@@ -171,7 +173,7 @@ fn tag(text: &str) -> Option<(Tag, &str)> {
     Some((Tag::Element { name, closes, words }, after))
 }
 
-/// What follows the end of a comment, by the rules of HTML: `<!-->` is one, and `--!>` ends one.
+/// The text after a comment, by the rules of HTML: `<!-->` is a whole comment, and `--!>` ends one.
 fn after_comment(text: &str) -> &str {
     for short in [">", "->"] {
         if let Some(after) = text.strip_prefix(short) {
@@ -182,8 +184,8 @@ fn after_comment(text: &str) -> &str {
     ends.into_iter().flatten().min().map_or("", |at| &text[at..])
 }
 
-/// What the attributes of a tag say to readers, and what follows the end of the tag. A quote means something at the beginning of a value
-/// alone, and a sign within such a value does not end the tag.
+/// The visible attribute values of a tag, and the text after it. As in browsers, quotes count only
+/// at the begin of a value, and a quoted `>` does not end the tag.
 fn attributes(text: &str) -> (Vec<String>, &str) {
     let mut words = Vec::new();
     let mut rest = text;
@@ -193,7 +195,7 @@ fn attributes(text: &str) -> (Vec<String>, &str) {
         if first == '>' {
             return (words, &rest[1..]);
         }
-        // A name may begin with anything, an equals sign too.
+        // An attribute's name may begin with any character, even `=`.
         let is_end = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>' | '=');
         let begun = first.len_utf8();
         let end = rest[begun..].find(is_end).map_or(rest.len(), |at| begun + at);
@@ -201,30 +203,30 @@ fn attributes(text: &str) -> (Vec<String>, &str) {
         rest = rest[end..].trim_start_matches(|c: char| c.is_ascii_whitespace());
         let Some(value) = rest.strip_prefix('=') else { continue };
         let value = value.trim_start_matches(|c: char| c.is_ascii_whitespace());
-        let (said, after) = match value.chars().next() {
+        let (quoted, after) = match value.chars().next() {
             Some(quote @ ('"' | '\'')) => match value[1..].find(quote) {
                 Some(at) => (&value[1..=at], &value[at + 2..]),
-                // A browser shows nothing of a tag that never ends.
+                // Browsers show nothing of a tag without an end.
                 None => return (words, ""),
             },
             _ => value
                 .split_at(value.find(|c: char| c.is_ascii_whitespace() || c == '>').unwrap_or(value.len())),
         };
-        if SEEN.contains(&name.as_str()) && !said.trim().is_empty() {
-            // A picture within its address has no end.
-            let (begins, goes_on) = said
+        if SEEN.contains(&name.as_str()) && !quoted.trim().is_empty() {
+            // A picture embedded in a URL would be endless.
+            let (begins, goes_on) = quoted
                 .trim()
                 .char_indices()
                 .nth(LONGEST)
-                .map_or((said.trim(), ""), |(at, _)| (&said.trim()[..at], "…"));
+                .map_or((quoted.trim(), ""), |(at, _)| (&quoted.trim()[..at], "…"));
             words.push(format!("{begins}{goes_on}"));
         }
         rest = after;
     }
 }
 
-/// What follows the end of an element whose content is not text.
-fn past<'a>(text: &'a str, name: &str) -> &'a str {
+/// The text after the end tag of an element whose content is not markup.
+fn after_element<'a>(text: &'a str, name: &str) -> &'a str {
     let mut from = 0;
     while let Some(at) = text[from..].find("</") {
         from += at + 2;
@@ -261,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What a browser would show of it, as Chromium does.
+    /// Documents in which Chromium shows the word.
     #[test]
     fn nothing_that_readers_see_is_hidden() {
         for text in [
@@ -288,7 +290,7 @@ mod tests {
         }
     }
 
-    /// What browsers show and this does not is in the source, which is then shown too.
+    /// Documents with content that browsers show and this does not: the source is shown too.
     #[test]
     fn what_cannot_be_shown_is_known() {
         for text in [
@@ -317,7 +319,7 @@ mod tests {
         assert_eq!(cleaned("<p>&eacute; &#84;</p>").html, "<p>&eacute; &#84;</p>");
     }
 
-    /// Whatever comes in, only tags of this file come out.
+    /// Random pieces of HTML: only tags of this file come out.
     #[test]
     fn every_tag_that_comes_out_is_one_of_ours() {
         let pieces = [

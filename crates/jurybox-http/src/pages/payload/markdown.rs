@@ -1,8 +1,8 @@
-//! The part of Markdown that people write without thinking of it: headings, lists, quotes, code, emphasis, links.
+//! A renderer of simple Markdown: headings, lists, quotes, code, emphasis and links.
 
 use maud::{Markup, PreEscaped, html};
 
-/// A text in Markdown. What is not understood stays as it was written; nothing of it is ever taken for HTML.
+/// Renders Markdown. Unknown syntax stays as text, and HTML is always escaped.
 pub(super) fn rendered(text: &str) -> Markup {
     let lines: Vec<&str> = text.lines().collect();
     let (mut html, mut at) = (String::new(), 0);
@@ -14,7 +14,7 @@ pub(super) fn rendered(text: &str) -> Markup {
     PreEscaped(html)
 }
 
-/// The lines from here on that are alike.
+/// The index after the last of the lines, from `at` on, that satisfy a condition.
 fn run(lines: &[&str], at: usize, alike: impl Fn(&str) -> bool) -> usize {
     at + lines[at..].iter().take_while(|line| alike(line)).count()
 }
@@ -30,7 +30,7 @@ fn block(lines: &[&str], at: usize) -> (Markup, usize) {
         return (html! { pre tabindex="0" { code { (code) } } }, (end + 1).min(lines.len()).max(at + 1));
     }
     if let Some((depth, title)) = heading(line) {
-        // The page has its own first headings.
+        // The page itself has `h1` and `h2`.
         return (
             html! { @if depth == 1 { h3 { (inline(title)) } } @else { h4 { (inline(title)) } } },
             at + 1,
@@ -75,14 +75,14 @@ fn numbered(line: &str) -> Option<&str> {
     ((1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(rest)
 }
 
-/// Emphasis, code and links within a line.
+/// Renders emphasis, code and links within a line.
 fn inline(text: &str) -> Markup {
     let mut html = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(['`', '*', '[']) {
         html.push_str(&jurybox_draw::escaped(&rest[..at]));
         rest = &rest[at..];
-        let Some((part, after)) = marked(rest) else {
+        let Some((part, after)) = markup_at(rest) else {
             html.push_str(&jurybox_draw::escaped(&rest[..1]));
             rest = &rest[1..];
             continue;
@@ -94,8 +94,8 @@ fn inline(text: &str) -> Markup {
     PreEscaped(html)
 }
 
-/// What a mark at the beginning of a text makes of what follows, and the rest.
-fn marked(text: &str) -> Option<(Markup, &str)> {
+/// Renders the markup at the begin of a text, and returns the rest. None if it is plain text.
+fn markup_at(text: &str) -> Option<(Markup, &str)> {
     if let Some(code) = text.strip_prefix('`') {
         let end = code.find('`')?;
         return Some((html! { code { (code[..end]) } }, &code[end + 1..]));
@@ -103,16 +103,16 @@ fn marked(text: &str) -> Option<(Markup, &str)> {
     for (mark, strong) in [("**", true), ("*", false)] {
         let Some(inner) = text.strip_prefix(mark) else { continue };
         let end = inner.find(mark).filter(|end| *end > 0 && !inner.starts_with(' '))?;
-        let (said, after) = (&inner[..end], &inner[end + mark.len()..]);
-        // Emphasis within emphasis is left as it stands.
-        return Some((html! { @if strong { strong { (said) } } @else { em { (said) } } }, after));
+        let (content, after) = (&inner[..end], &inner[end + mark.len()..]);
+        // Nested emphasis stays as text.
+        return Some((html! { @if strong { strong { (content) } } @else { em { (content) } } }, after));
     }
-    let (said, rest) = text.strip_prefix('[')?.split_once("](")?;
+    let (content, rest) = text.strip_prefix('[')?.split_once("](")?;
     let (target, after) = rest.split_once(')')?;
     let web = target.starts_with("https://") || target.starts_with("http://");
-    let clean = web && target.bytes().all(|byte| byte.is_ascii_graphic()) && !said.contains(['[', '\n']);
+    let clean = web && target.bytes().all(|byte| byte.is_ascii_graphic()) && !content.contains(['[', '\n']);
     clean.then(|| {
-        (html! { a href=(target) rel="noopener noreferrer nofollow" target="_blank" { (said) } }, after)
+        (html! { a href=(target) rel="noopener noreferrer nofollow" target="_blank" { (content) } }, after)
     })
 }
 

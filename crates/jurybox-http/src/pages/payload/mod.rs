@@ -1,4 +1,4 @@
-//! What a reviewer is shown of an item: text, JSON, Markdown, pictures, HTML. All of it was written by somebody else.
+//! Payloads as reviewers see them: text, JSON, Markdown, pictures and HTML, all of it from outside.
 
 mod clean;
 mod markdown;
@@ -6,10 +6,11 @@ mod markdown;
 use jurybox_server::Json;
 use maud::{Markup, PreEscaped, html};
 
-/// An item's payload; of an item that came without one, what it is called.
+/// The payload of an item, or its id if it has none.
 ///
-/// A text is shown as text, a `data:` picture as a picture. Of an object each field is shown under its name; fields called `markdown`, `html`
-/// and `image` are shown as what they say. The rest is JSON.
+/// Text is shown as text, a `data:` picture as a picture, and an object as its fields with their
+/// names. Fields named `markdown`, `html` and `image` are rendered as such. Everything else is
+/// shown as JSON.
 pub(super) fn shown(item: &str, payload: Option<&Json>) -> Markup {
     match payload {
         None | Some(Json::Null) => {
@@ -21,7 +22,7 @@ pub(super) fn shown(item: &str, payload: Option<&Json>) -> Markup {
 }
 
 fn of_fields(fields: &[(String, Json)]) -> Markup {
-    // One field needs no name.
+    // A single field needs no title.
     let alone = fields.len() == 1;
     html! {
         @for (name, value) in fields {
@@ -51,14 +52,14 @@ fn as_it_is(value: &Json) -> Markup {
     }
 }
 
-/// Whether a text is a picture of a kind that runs nothing.
+/// Whether a text is a `data:` picture in a format that cannot contain scripts.
 fn is_picture(text: &str) -> bool {
     let kinds = ["png", "jpeg", "gif", "webp", "avif"];
     let of = |kind: &str| text.strip_prefix("data:image/").and_then(|rest| rest.strip_prefix(kind));
     kinds.iter().filter_map(|kind| of(kind)).any(|rest| rest.starts_with(";base64,"))
 }
 
-/// Blurred and grey until somebody wants to see it.
+/// A picture, blurred until the reviewer reveals it.
 fn picture(source: &str) -> Markup {
     if is_picture(source) {
         return html! {
@@ -68,14 +69,14 @@ fn picture(source: &str) -> Markup {
             }
         };
     }
-    // Whoever is asked for it would learn who reviews what, and when.
+    // Loading it would tell its server who reviews what, and when.
     html! {
         p class="none" { "A picture that is elsewhere is not loaded:" }
         p class="text" { (source) }
     }
 }
 
-/// HTML as text with its structure, in a frame where nothing runs; and as it was sent, where it has anything besides.
+/// Sanitized HTML in a frame without scripts, with the source below if anything was dropped.
 fn framed(text: &str) -> Markup {
     let clean::Cleaned { html: cleaned, is_all } = clean::cleaned(text);
     let inner = html! {
@@ -83,7 +84,8 @@ fn framed(text: &str) -> Markup {
         div class="framed" { (PreEscaped(cleaned)) }
     };
     html! {
-        // Without `allow-scripts` nothing can use that it is of the same origin; the desk sees how tall it is.
+        // Same origin lets the desk measure the frame; without `allow-scripts` nothing inside can
+        // use it.
         iframe sandbox="allow-same-origin" title="The item's page" srcdoc=(inner.into_string()) {}
         @if !is_all {
             p class="small" { "It has parts that are not shown above. All of it, as it was sent:" }
@@ -111,12 +113,12 @@ mod tests {
             let text = text(&payload);
             assert!(text.contains(escaped) && !text.contains("<script"), "{text}");
         }
-        // Within the frame there is no script to begin with.
+        // The frame contains no script.
         let framed = text(&json!({ "html": format!("<p onclick=x>hi{hostile}</p>") }));
         let (frame, source) = framed.split_once("</iframe>").unwrap();
         assert!(frame.contains("sandbox=\"allow-same-origin\"") && frame.contains("&lt;p&gt;hi"), "{framed}");
         assert!(!frame.contains("script&gt;") && !frame.contains("onclick"), "{framed}");
-        // What is not within it is there to be read, as text.
+        // What the frame drops is shown as text.
         assert!(source.contains("&lt;script&gt;alert(1)"), "{framed}");
         assert!(!text(&json!({ "html": "<p class=x>plain</p>" })).contains("as it was sent"));
     }
@@ -142,7 +144,7 @@ mod tests {
         assert!(text.contains("<h3>title</h3><p class=\"text\">A</p>"), "{text}");
         assert!(text.contains("<strong>b</strong>") && text.contains("&quot;x&quot;: 1"), "{text}");
         assert!(shown("p<17", None).into_string().starts_with("<p><code>p&lt;17</code>"));
-        // In the order in which they were sent, at every depth.
+        // Fields keep their order, at every depth.
         let sent =
             serde_json::from_str(r#"{"title": "first", "more": {"z": 1, "a": 2}, "about": "last"}"#).unwrap();
         let text = shown("x1", Some(&sent)).into_string();

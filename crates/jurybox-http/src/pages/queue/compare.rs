@@ -1,74 +1,88 @@
-//! The stretch of time that is shown, against the one before.
+//! The panel that compares the chosen time range with the period before it.
 
-use super::super::figures::{SECOND, Seen, mean_within, quantile};
-use super::super::format::{amount, between, count, span, stretch};
+use super::super::format::{count, span, stretch};
+use super::super::snapshot::{QueueSnapshot, SECOND, mean_within, quantile};
+use super::super::wording::Wording;
 use super::charts::drawn;
-use super::window::Window;
-use super::{Shown, View};
+use super::time_range::TimeRange;
+use super::{PanelBody, QueuePage};
 use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
 use maud::{Markup, html};
 
-/// What was done between two times.
+/// The work done between two times.
 #[derive(Debug, PartialEq)]
-struct Done {
+struct PeriodActivity {
     verdicts: u64,
     reviewers: usize,
     skips: u64,
-    /// What each item was worth that was picked and decided.
-    worths: Vec<f64>,
-    /// Seconds that a verdict took, in the middle.
+    /// The rewards of top-ranked items that were reviewed.
+    rewards: Vec<f64>,
+    /// The median number of seconds that a verdict took.
     delay: Option<f64>,
 }
 
-fn done(seen: &Seen, from: i64, to: i64) -> Done {
+fn done(snapshot: &QueueSnapshot, from: i64, to: i64) -> PeriodActivity {
     let within = |at: i64| (from..to).contains(&at);
     let people: Vec<&str> =
-        seen.by_people().filter(|work| within(work.at)).map(|work| work.reviewer.as_str()).collect();
+        snapshot.by_people().filter(|work| within(work.at)).map(|work| work.reviewer.as_str()).collect();
     let mut delays: Vec<f64> =
-        seen.delays().into_iter().filter(|(at, _)| within(*at)).map(|(_, took)| took).collect();
-    Done {
+        snapshot.delays().into_iter().filter(|(at, _)| within(*at)).map(|(_, took)| took).collect();
+    PeriodActivity {
         verdicts: people.len() as u64,
         reviewers: people.iter().collect::<std::collections::HashSet<_>>().len(),
-        skips: seen.skipped.iter().filter(|skip| within(skip.at)).count() as u64,
-        worths: seen.picked().into_iter().filter(|(at, _)| within(*at)).map(|(_, worth)| worth).collect(),
+        skips: snapshot.skips.iter().filter(|skip| within(skip.at)).count() as u64,
+        rewards: snapshot
+            .picked()
+            .into_iter()
+            .filter(|(at, _)| within(*at))
+            .map(|(_, reward)| reward)
+            .collect(),
         delay: quantile(&mut delays, 0.5),
     }
 }
 
-pub(super) fn panel(view: &View<'_>) -> Shown {
-    let seen = view.seen;
+pub(super) fn panel(view: &QueuePage<'_>) -> PanelBody {
+    let snapshot = view.snapshot;
     let (window, parts, name) = view.window.compared();
     let length = window.to - window.from;
-    let (now, before) = (done(seen, window.from, window.to), done(seen, window.from - length, window.from));
+    let (now, before) =
+        (done(snapshot, window.from, window.to), done(snapshot, window.from - length, window.from));
     if now.verdicts + before.verdicts == 0 {
-        return Shown::Later(
-            html! { "Nobody has given a verdict in the " (name) " or the time before: what was caught in one will stand beside the other." },
+        return PanelBody::Later(
+            html! { "No verdicts in the " (name) " or the period before. Both will be compared here." },
         );
     }
-    let caught = |done: &Done| amount(done.worths.iter().sum());
-    let fact = html! { (name) ": caught " b { (caught(&now)) } ", before " (caught(&before)) };
+    let words = snapshot.wording();
+    let found = |done: &PeriodActivity| words.found_in(done.rewards.iter().sum(), done.rewards.len() as u64);
+    let fact = html! { (name) ": " b { (found(&now)) } "; period before: " (found(&before)) };
     let body = html! {
         div class="pair" {
-            // Of a queue that has just begun there is nothing to be seen but that.
-            @if window.to - seen.whole_since() > 3 * (length / parts) { (chart(seen, &window, parts, &name)) }
-            (table(&name, &now, &before, seen.scale()))
+            // A chart of a queue that has just begun would show nothing else.
+            @if window.to - snapshot.whole_since() > 3 * (length / parts) { (chart(snapshot, &window, parts, &name)) }
+            (table(&name, &now, &before, snapshot.scale(), &words))
         }
-        @if let Some(since) = seen.looked_since().filter(|since| *since > window.from - length) {
-            p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are looked at: they go back " (span((seen.now - since) as f64 / SECOND as f64)) "." }
+        @if let Some(since) = snapshot.looked_since().filter(|since| *since > window.from - length) {
+            p class="small" { "Only the last " (count(snapshot.verdicts.len() as u64)) " verdicts are compared, of the past " (span((snapshot.now - since) as f64 / SECOND as f64)) "." }
         }
     };
-    Shown::Folded(fact, body)
+    PanelBody::Folded(fact, body)
 }
 
-fn table(name: &str, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
-    let caught = |done: &Done| amount(done.worths.iter().sum());
-    let each = |done: &Done| {
-        if done.worths.len() < 2 { "–".into() } else { between(mean_within(&done.worths, scale)) }
+fn table(
+    name: &str,
+    now: &PeriodActivity,
+    before: &PeriodActivity,
+    scale: (f64, f64),
+    words: &Wording,
+) -> Markup {
+    let found = |done: &PeriodActivity| words.found_in(done.rewards.iter().sum(), done.rewards.len() as u64);
+    let each = |done: &PeriodActivity| {
+        if done.rewards.len() < 2 { "–".into() } else { words.mean(mean_within(&done.rewards, scale)) }
     };
-    let delay = |done: &Done| done.delay.map_or("–".into(), span);
+    let delay = |done: &PeriodActivity| done.delay.map_or("–".into(), span);
     let rows: [(&str, String, String); 6] = [
-        ("caught among picks", caught(now), caught(before)),
-        ("each of them was worth", each(now), each(before)),
+        ("top-ranked items", found(now), found(before)),
+        (&words.average(), each(now), each(before)),
         ("verdicts", count(now.verdicts), count(before.verdicts)),
         ("reviewers", count(now.reviewers as u64), count(before.reviewers as u64)),
         ("a verdict takes", delay(now), delay(before)),
@@ -77,34 +91,34 @@ fn table(name: &str, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of both" {
             table {
-                thead { tr { th { span class="unseen" { "what" } } th { (name) } th { "before" } } }
+                thead { tr { th { span class="unseen" { "what" } } th { (name) } th { "period before" } } }
                 tbody { @for (what, now, before) in rows { tr { td class="name" { (what) } td { (now) } td class="muted" { (before) } } } }
             }
         }
     }
 }
 
-/// What was caught in each stretch, and in the same stretch of the time before.
-fn chart(seen: &Seen, window: &Window, parts: i64, name: &str) -> Markup {
-    let (picked, length) = (seen.picked(), window.to - window.from);
+/// A chart of finds per stretch of time, now and in the period before.
+fn chart(snapshot: &QueueSnapshot, window: &TimeRange, parts: i64, name: &str) -> Markup {
+    let (picked, length) = (snapshot.picked(), window.to - window.from);
     let step = (length / parts).max(1);
     let (unit, x_label) = window.unit(length);
     let sums = |from: i64| -> Vec<(f64, f64)> {
         let sum = |at: i64| -> f64 {
             let within = from + at * step..from + (at + 1) * step;
-            picked.iter().filter(|(at, _)| within.contains(at)).map(|(_, worth)| worth).sum()
+            picked.iter().filter(|(at, _)| within.contains(at)).map(|(_, reward)| reward).sum()
         };
         let place = |at: i64| ((at + 1) * step - parts * step) as f64 / unit;
         (0..parts).map(|at| (place(at), sum(at))).collect()
     };
     let curves = vec![
         Curve::new(name, sums(window.from)).in_colour(Colour::Ink),
-        Curve::new("before", sums(window.from - length)).as_reference(),
+        Curve::new("period before", sums(window.from - length)).as_reference(),
     ];
     let plot = Plot {
         title: String::new(),
         x_label,
-        y_label: format!("caught in {}", stretch(step)),
+        y_label: format!("{} per {}", snapshot.wording().found(), stretch(step)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,

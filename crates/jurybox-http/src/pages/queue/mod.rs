@@ -1,20 +1,20 @@
-//! A queue: what it catches, whom it trusts and why, what comes next, what happened.
+//! The page of a queue, as panels: finds, misses, the evaluators, the next items, and activity.
 
 mod charts;
 mod compare;
+pub(super) mod contribution_bar;
 pub(super) mod mute;
 mod panels;
-pub(super) mod why;
-mod window;
+mod time_range;
 
 pub(super) use charts::drawn;
 
-use super::figures::{Seen, seen};
-use super::shell::{Page, part as shown, ways};
+use super::layout::{Page, navigation, panel_response};
+use super::snapshot::{QueueSnapshot, snapshot};
 use crate::app::App;
-use crate::demo::Demo;
+use crate::demo::DemoControl;
 use crate::guard::Caller;
-use crate::handlers::{Asked, OfQueue};
+use crate::handlers::{QueryParams, QueuePath};
 use crate::problem::Problem;
 use crate::time::Time;
 use axum::extract::State;
@@ -22,64 +22,64 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use window::{Range, Window};
+use time_range::{NamedRange, TimeRange};
 
-/// What a panel is drawn from.
-struct View<'a> {
-    seen: &'a Seen,
+/// What all panels of the page are drawn from.
+struct QueuePage<'a> {
+    snapshot: &'a QueueSnapshot,
     queue: &'a str,
     caller: &'a Caller,
-    /// The stretch of time that is shown.
-    window: Window,
-    /// Where this server was asked.
+    /// The time range that is shown.
+    window: TimeRange,
+    /// The server's own URL.
     address: &'a str,
-    /// The demo that feeds this queue, where one does.
-    demo: Option<&'a Demo>,
+    /// The demo that feeds this queue, if one does.
+    demo: Option<&'a DemoControl>,
 }
 
-/// What a panel has to show.
-enum Shown {
-    /// What people come for: it is open.
+/// The content of a panel, by how prominent it is.
+enum PanelBody {
+    /// Shown in full.
     Open(Markup),
-    /// What is looked up: one line that says the most of it, and the whole on demand.
+    /// One line with the main fact, and the rest on demand.
     Folded(Markup, Markup),
-    /// Nothing yet: one line on what will be here, and when.
+    /// Nothing yet: one line on what will be shown here, and when.
     Later(Markup),
 }
 
-/// A panel: its name, its title, and what it shows.
-type Panel = (&'static str, &'static str, fn(&View<'_>) -> Shown);
+/// A panel: its id, its title, and the function that draws it.
+type Panel = (&'static str, &'static str, fn(&QueuePage<'_>) -> PanelBody);
 
-/// Those on the left, which is wide, with the first question first; those on the right; and those below, one line each until somebody opens them.
+/// The panels of the wide left column, of the right column, and folded below.
 const LEFT: [Panel; 3] = [
-    ("caught", "Caught so far", charts::caught),
-    ("trust", "Trust over time", charts::trust),
+    ("found", "Found so far", charts::found),
+    ("trust", "Influence over time", charts::trust),
     ("top", "Next in line, and why", panels::top),
 ];
 const RIGHT: [Panel; 2] =
     [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
 const BELOW: [Panel; 5] = [
-    ("compare", "Against the time before", compare::panel),
+    ("compare", "Compared with the period before", compare::panel),
     ("delay", "How long a verdict takes", charts::delay),
-    ("errors", "Who errs with whom", charts::errors),
-    ("reliability", "What a score is worth", charts::reliability),
-    ("feed", "What happened", panels::feed),
+    ("errors", "Evaluators that make the same mistakes", charts::errors),
+    ("reliability", "Verdicts by score", charts::reliability),
+    ("feed", "Latest activity", panels::feed),
 ];
 
 fn all() -> impl Iterator<Item = &'static Panel> {
     LEFT.iter().chain(&RIGHT).chain(&BELOW)
 }
 
-/// The panels by their names and titles.
+/// The ids and titles of all panels.
 pub(super) fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
     all().map(|(name, title, _)| (*name, *title))
 }
 
-/// One panel alone, by its name, or all of them; and the stretch of time that they show.
+/// The query: one panel alone by its id, or all of them, and the time range that they show.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct QueuePageQuery {
     panel: Option<String>,
-    range: Option<Range>,
+    range: Option<NamedRange>,
     from: Option<Time>,
     to: Option<Time>,
 }
@@ -87,18 +87,17 @@ pub(super) struct Wanted {
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
-    Asked(wanted): Asked<Wanted>,
+    QueuePath(queue): QueuePath,
+    QueryParams(wanted): QueryParams<QueuePageQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (seen, so) = seen(&app, &queue).await?;
+    let (snapshot, as_of) = snapshot(&app, &queue).await?;
     let demo = app.demo().filter(|demo| demo.queue() == queue);
-    let window = Window::of(&seen, wanted.range, (wanted.from, wanted.to))?;
+    let window = TimeRange::of(&snapshot, wanted.range, (wanted.from, wanted.to))?;
     let address = &super::overview::address(&app, &headers);
-    let view = View { seen: &seen, queue: &queue, caller: &caller, window, address, demo };
-    // Of a queue in which nobody has done anything there is no time to choose.
-    let ranges =
-        || html! { @if !seen.worked.is_empty() || !window.is_all() { (window.ways(&queue, seen.now)) } };
+    let view = QueuePage { snapshot: &snapshot, queue: &queue, caller: &caller, window, address, demo };
+    // Without any verdict there is no time range to choose.
+    let ranges = || html! { @if !snapshot.verdicts.is_empty() || !window.is_all() { (window.links(&queue, snapshot.now)) } };
     if let Some(wanted) = wanted.panel {
         let inner = match wanted.as_str() {
             "figures" => panels::figures(&view),
@@ -107,7 +106,7 @@ pub(super) async fn page(
                 all().find(|(name, ..)| *name == wanted).map(|panel| inner(&view, panel)).unwrap_or_default()
             }
         };
-        return Ok(shown(&inner, so));
+        return Ok(panel_response(&inner, as_of));
     }
     let these = |panels: &[Panel]| {
         html! {
@@ -117,7 +116,7 @@ pub(super) async fn page(
         }
     };
     let body = html! {
-        (ways(&caller, Some(&queue), "Queue", Some(so)))
+        (navigation(&caller, Some(&queue), "Queue", Some(as_of)))
         main data-ranged {
             h1 class="unseen" { (queue) }
             section class="panel" data-panel="figures" data-queue=(queue) aria-label="Figures" { (panels::figures(&view)) }
@@ -129,16 +128,16 @@ pub(super) async fn page(
     Ok(Page::new(&format!("{queue} · Jurybox"), &body).into_response())
 }
 
-/// What is within a panel. Its name is on what may be folded: a link to it opens that.
-fn inner(view: &View<'_>, (name, title, draw): &Panel) -> Markup {
+/// The content of a panel. The id is on the part that may be folded: a link to it opens that.
+fn inner(view: &QueuePage<'_>, (name, title, draw): &Panel) -> Markup {
     match draw(view) {
-        Shown::Open(body) => html! { div id=(name) { h2 { (title) } (body) } },
-        Shown::Folded(fact, body) => html! {
+        PanelBody::Open(body) => html! { div id=(name) { h2 { (title) } (body) } },
+        PanelBody::Folded(fact, body) => html! {
             details class="fold" {
                 summary { h2 { (title) } span class="fact" { (fact) } }
                 div id=(name) { (body) }
             }
         },
-        Shown::Later(line) => html! { div id=(name) class="later" { h2 { (title) } p { (line) } } },
+        PanelBody::Later(line) => html! { div id=(name) class="later" { h2 { (title) } p { (line) } } },
     }
 }

@@ -1,12 +1,12 @@
-//! Muting an evaluator: first what it would do, then doing it.
+//! Muting and unmuting an evaluator: a page with the effect, then the change itself.
 
-use super::super::events::item;
+use super::super::activity::item;
+use super::super::form::{FormOrJson, redirect};
 use super::super::format::count;
-use super::super::posted::{Posted, see};
-use super::super::shell::{Page, ways};
+use super::super::layout::{Page, navigation};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::{Asked, Idempotency, OfQueue, ask, look};
+use crate::handlers::{Idempotency, QueryParams, QueuePath, ask, read_queue};
 use crate::problem::Problem;
 use crate::wire::Name;
 use axum::extract::State;
@@ -15,17 +15,18 @@ use jurybox_server::{Change, Config, Request, Role};
 use maud::html;
 use serde::Deserialize;
 
-/// Of how many of the best is told who would enter and leave.
+/// How many of the best items are compared with and without the evaluator.
 const BEST: usize = 20;
 
 #[derive(Deserialize)]
-pub(in crate::pages) struct Whom {
+pub(in crate::pages) struct MuteQuery {
     evaluator: Name,
 }
 
-/// Who is to be muted, or heard again. It says which: asked twice, by two pages that both saw how it was before, it is done once.
+/// The form: an evaluator, and whether to mute or unmute it. Sent from two tabs, it changes the
+/// queue once, because it names the state and not a toggle.
 #[derive(Deserialize)]
-pub(in crate::pages) struct Muting {
+pub(in crate::pages) struct MuteForm {
     evaluator: Name,
     mute: bool,
 }
@@ -34,7 +35,7 @@ fn is_muted(config: &Config, evaluator: &str) -> bool {
     config.muted.iter().any(|name| name == evaluator)
 }
 
-/// Who is muted then; nothing where that is so already.
+/// The change of the queue's settings; none if the evaluator already is as wanted.
 fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<Change> {
     if is_muted(config, evaluator) == mute {
         return None;
@@ -48,17 +49,17 @@ fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<Change> {
     Some(Change { muted: Some(names), ..Change::default() })
 }
 
-/// What would change among the best.
+/// A page that shows which of the best items would change.
 pub(in crate::pages) async fn preview(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
-    Asked(Whom { evaluator }): Asked<Whom>,
+    QueuePath(queue): QueuePath,
+    QueryParams(MuteQuery { evaluator }): QueryParams<MuteQuery>,
 ) -> Result<Page, Problem> {
     let _alone = app.0.previews.acquire().await;
-    let whom = String::from(evaluator);
-    let asked = whom.clone();
-    let (mutes, now, then) = look(&app, &queue, move |found| {
+    let evaluator = String::from(evaluator);
+    let asked = evaluator.clone();
+    let (mutes, now, then) = read_queue(&app, &queue, move |found| {
         let config = found.standing()?.config;
         let mutes = !is_muted(&config, &asked);
         let (now, then) = found.preview(muting(&config, &asked, mutes).unwrap_or_default(), BEST)?;
@@ -69,12 +70,12 @@ pub(in crate::pages) async fn preview(
         of.iter().filter(|id| !from.contains(id)).cloned().collect()
     };
     let (leave, enter) = (missing(&then, &now), missing(&now, &then));
-    let word = if mutes { "Mute" } else { "Hear" };
+    let word = if mutes { "Mute" } else { "Unmute" };
     let body = html! {
-        (ways(&caller, Some(&queue), "", None))
+        (navigation(&caller, Some(&queue), "", None))
         main class="door" {
-            h1 { (word) " " (whom) "?" }
-            p class="big" { b { (count(leave.len() as u64)) } " of the top " (now.len()) " would leave." }
+            h1 { (word) " " (evaluator) "?" }
+            p class="big" { b { (count(leave.len() as u64)) } " of the top " (now.len()) " items would change." }
             @if !leave.is_empty() {
                 table class="words" {
                     thead { tr { th { "would leave" } th { "would enter" } } }
@@ -85,45 +86,45 @@ pub(in crate::pages) async fn preview(
                     }
                 }
             }
-            p class="small" { "A muted evaluator's scores count as missing in the order, from the next claim on. It is learnt about all the while." }
+            p class="small" { "From the next claim on, items are ranked without a muted evaluator's scores. The jury keeps learning about it." }
             @if caller.may(Role::Admin) {
                 form method="post" action={ "/q/" (queue) "/mute/now" } {
-                    input type="hidden" name="evaluator" value=(whom);
+                    input type="hidden" name="evaluator" value=(evaluator);
                     input type="hidden" name="mute" value=(mutes);
                     button class="main" { (word) " it" }
                 }
             } @else {
-                p class="small" { "To do it takes the role " code { "admin" } "." }
+                p class="small" { "This needs the role " code { "admin" } "." }
             }
-            p { a href={ "/q/" (queue) "#evaluators" } { "Leave it as it is" } }
+            p { a href={ "/q/" (queue) "#evaluators" } { "Cancel" } }
         }
     };
     Ok(Page::new(&format!("{word} · {queue}"), &body))
 }
 
-/// Does it.
+/// Mutes or unmutes the evaluator, and leads back to the queue's page.
 pub(in crate::pages) async fn now(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said: Muting { evaluator, mute }, .. }: Posted<Muting>,
+    FormOrJson { body: MuteForm { evaluator, mute }, .. }: FormOrJson<MuteForm>,
 ) -> Result<Response, Problem> {
-    let config = look(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
     if let Some(change) = muting(&config, &evaluator, mute) {
         ask(&app, &queue, &caller, &key, Request::Configure(change)).await?;
         app.0.watch.forget(&queue);
     }
-    Ok(see(&format!("/q/{queue}#evaluators")))
+    Ok(redirect(&format!("/q/{queue}#evaluators")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Two tabs that both offer to mute: the second does not undo the first.
+    /// Two tabs that both offer to mute: the second one does not undo the first.
     #[test]
-    fn who_asks_for_what_is_so_already_changes_nothing() {
+    fn muting_twice_changes_nothing() {
         let config = |muted: &str| -> Config {
             let names = r#"[{"name": "a"}, {"name": "b"}]"#;
             serde_json::from_str(&format!(r#"{{"evaluators": {names}, "muted": {muted}}}"#)).unwrap()

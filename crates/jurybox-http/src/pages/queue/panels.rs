@@ -1,84 +1,87 @@
-//! The panels of a queue that are words and numbers.
+//! The panels of a queue's page that are text and tables.
 
-use super::super::figures::Seen;
-use super::super::format::{aligned, amount, between, count, in_address, percent};
-use super::super::{events, overview};
-use super::charts::loudest;
-use super::{Shown, View, why};
-use crate::demo::Demo;
+use super::super::format::{aligned, count, in_address, number, percent};
+use super::super::snapshot::QueueSnapshot;
+use super::super::{activity, overview};
+use super::charts::most_influential;
+use super::{PanelBody, QueuePage, contribution_bar};
+use crate::demo::DemoControl;
 use jurybox_draw::{Bar, counted};
 use jurybox_server::{Evaluated, Explained, Role};
 use maud::{Markup, PreEscaped, html};
+use overview::checks_missing;
 
-/// Evaluators that have a row, and that are named beside those.
+/// The most evaluators with a row of their own, and named below the table.
 const LISTED: usize = 12;
 const NAMED: usize = 20;
-/// Changes that stand above what happened last.
+/// The most changes of evaluators above the activity log.
 const CHANGES: usize = 4;
+/// The widest interval of the share missed that is shown.
+const WIDEST_MISSED: f64 = 0.5;
 
-/// How the queue is, in one line, and what is wrong with it.
-pub(super) fn figures(view: &View<'_>) -> Markup {
+/// The key figures of the queue, and its warnings.
+pub(super) fn figures(view: &QueuePage<'_>) -> Markup {
     html! {
-        (overview::figures(view.seen, view.queue))
-        (overview::alarms(view.seen, view.queue))
+        (overview::figures(view.snapshot, view.queue))
+        (overview::alarms(view.snapshot, view.queue))
         @if let Some(demo) = view.demo { (swap(demo)) }
     }
 }
 
-/// What a demo can be made to do: go wrong, so that one sees it noticed.
-fn swap(demo: &Demo) -> Markup {
+/// A button that makes one evaluator of the demo worse, to watch how that is noticed.
+fn swap(demo: &DemoControl) -> Markup {
     let (one, other) = demo.pair();
     html! {
         form class="demo" method="post" action="/demo/swap" {
             button type="submit" {
-                @if demo.is_swapped() { "Swap back the noise of " } @else { "Swap the noise of " }
+                @if demo.is_swapped() { "Swap back " } @else { "Swap the quality of " }
                 (one) " and " (other)
             }
-            " " span class="small" { "The better of the two becomes the worse: watch the alarm, and whom it trusts then. Three of the six hear the tone of a post more than what it says, and agree about that: the first picks go by their agreement, and verdicts teach within a minute whom to trust." }
+            " " span class="small" { "The better of the two becomes the worse. Watch the warning, and how the influence moves. Three of the six evaluators judge a post by its tone and agree about it. The first ranking follows their agreement; within a minute, verdicts correct that." }
         }
     }
 }
 
-/// Whom the order is by, and how sure that is.
-pub(super) fn evaluators(view: &View<'_>) -> Shown {
-    let all = &view.seen.evaluated;
+/// The evaluators, with their influence on the ranking and how certain it is.
+pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
+    let all = &view.snapshot.evaluators;
     if all.is_empty() {
-        return Shown::Later(html! { "The queue is not ranked yet: that begins with the first items." });
+        return PanelBody::Later(html! { "Nothing is ranked yet. Ranking starts with the first items." });
     }
-    // The interval is of the weight that was learnt, whichever the order is by.
+    // A fixed weight has no interval: it is not estimated.
     let bar = |of: &Evaluated, style: usize| {
         let learnt = of.interval.filter(|_| of.fixed.is_none() && !of.muted).zip(of.spread);
         let interval = learnt.map(|(interval, spread)| (interval.low * spread, interval.high * spread));
         Bar { style: Some(style), ..Bar::new(&of.name, of.pull().unwrap_or(f64::NAN), interval) }
     };
     let shares = influence(all);
-    // Whom somebody has to see to, and whom the order is by most.
-    let loudest = loudest(all, LISTED);
-    let is_listed = |at: usize| loudest.contains(&at) || all[at].muted || !all[at].alarms.is_empty();
+    // Evaluators with a problem, and those with most influence.
+    let most_influential = most_influential(all, LISTED);
+    let is_listed = |at: usize| most_influential.contains(&at) || all[at].muted || !all[at].alarms.is_empty();
     let (listed, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_listed(*at));
-    // While little is known whiskers are long: those that would leave no room for the bars are cut off at the edge.
+    // Whiskers far longer than the bars are cut off, so that the bars stay readable.
     let longest = all.iter().filter_map(Evaluated::pull).map(f64::abs).fold(0.0, f64::max);
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max).min(4.0 * longest);
     let (noises, noise) = noises(view);
     let weights = aligned(all.iter().map(|of| of.fixed.or(of.weight)));
     let mute = |of: &Evaluated| format!("/q/{}/mute?evaluator={}", view.queue, in_address(&of.name));
-    Shown::Open(html! {
+    PanelBody::Open(html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
-                thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th class="weight" { "weight" } @if noises.is_some() { th class="noise" { "noise" } } th class="seen" { "seen" } th { span class="unseen" { "mute" } } } }
+                thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th class="weight" { "weight" } @if noises.is_some() { th class="noise" { "noise" } } th class="seen" { "scored" } th { span class="unseen" { "mute" } } } }
                 tbody {
                     @for (style, of) in listed.into_iter().map(|at| (at, &all[at])) {
                         tr id={ "evaluator-" (style) } class=[of.muted.then_some("reference")] {
-                            td class="name" title=(of.name) { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
+                            td class="name" title=(of.name) { (contribution_bar::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: see the warning above" { "!" } } }
                             td { b { (shares[style].map_or("–".into(), percent)) } }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
                             td class="weight muted" { (weights[style]) }
                             @if let Some(noises) = &noises { td class="noise" { (noises[style]) } }
                             td class="seen" { (of.coverage.map_or("–".into(), percent)) }
-                            td { a href=(mute(of)) { @if of.muted { "hear" } @else { "mute" } } }
+                            td { a href=(mute(of)) { @if of.muted { "unmute" } @else { "mute" } } }
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
-                            tr { td colspan="7" class="small" { "scores as " bdi { (twin) } " does" @if *r < 0.0 { ", turned round" } " (correlation " (format!("{r:.2}").replace('-', "−")) ")" } }
+                            tr { td colspan="7" class="small" { "nearly the same scores as " bdi { (twin) } @if *r < 0.0 { ", reversed" } " (correlation " (number(*r)) ")" } }
                         }
                     }
                 }
@@ -87,161 +90,167 @@ pub(super) fn evaluators(view: &View<'_>) -> Shown {
         @if !others.is_empty() {
             p class="small" {
                 (counted(others.len() as u64, "more evaluator")) " with less influence"
-                @if others.len() <= NAMED { ": " } @else { ", of whom these are the first (all are in " code { "GET /v1/queues/" (view.queue) "/evaluators" } "): " }
+                @if others.len() <= NAMED { ": " } @else { ", the first of which are (all are in " code { "GET /v1/queues/" (view.queue) "/evaluators" } "): " }
                 @for (at, of) in others.iter().take(NAMED).map(|at| &all[*at]).enumerate() { @if at > 0 { ", " } a href=(mute(of)) { (of.name) } }
             }
         }
-        @if waits_from_before(view.seen) {
-            p class="small" { "Some of what waits has scores from before the change: send those items again with new scores, or mute who changed until they are gone." }
+        @if waits_from_before(view.snapshot) {
+            p class="small" { "Some waiting items have scores from before the change. Send them again with new scores, or mute the changed evaluator until they are reviewed." }
         }
         p class="small" {
-            @if view.seen.learnt_from == 0 { "No verdict was learnt from yet" @if !view.seen.worked.is_empty() { " (one is when it can be undone no more)" } ": the order goes by a guess from the scores alone. " } @else { "Learnt from " (count(view.seen.learnt_from)) " verdicts. " }
-            @if !view.caller.may(Role::Admin) { " To mute takes the role admin." }
+            @if view.snapshot.learnt_from == 0 { "Nothing learnt from verdicts yet" @if !view.snapshot.verdicts.is_empty() { " (a verdict counts once it can no longer be undone)" } ": the ranking is a guess from the scores alone. " } @else { "Learnt from " (counted(view.snapshot.learnt_from, "verdict")) ". " }
+            @if !view.caller.may(Role::Admin) { " Muting needs the role admin." }
         }
         details {
             summary { "How to read it" }
             p class="small" {
-            "Influence: weight times how much its scores vary among the last items, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold in 9 of 10 cases what endless verdicts on the items judged would show; none where the verdicts cannot tell yet. Of all items it may be another, where the best are judged and verdicts are yes and no. Weight: what a unit of its score adds, which cannot be compared between units. " (noise) "Seen: the share of items it has scored."
+            b { "Influence" } ": the evaluator's share in the ranking. It is the weight times how much the scores vary in recent items. " b { "Bar" } ": how much a score that is one standard deviation higher adds to an item's value. The whiskers are a 90% interval for the reviewed items; there are none while verdicts cannot tell. " b { "Weight" } ": how much one unit of the score adds. Weights of scores on different scales cannot be compared. " @if !noise.is_empty() { b { "Noise" } ": " (noise) } b { "Scored" } ": the share of items that have its score."
             }
         }
     })
 }
 
-/// Whether something waits that came in before an evaluator changed.
-fn waits_from_before(seen: &Seen) -> bool {
-    let changed = seen.evaluated.iter().filter_map(Evaluated::changed_since).max();
-    seen.pulse.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
+/// Whether an item waits that arrived before an evaluator changed.
+fn waits_from_before(snapshot: &QueueSnapshot) -> bool {
+    let changed = snapshot.evaluators.iter().filter_map(Evaluated::changed_since).max();
+    snapshot.workload.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
 }
 
-/// How noisy each is, and what that means: as the policy reckons it where it does, else as the items drawn on arrival show it; none where neither
-/// can say.
-fn noises(view: &View<'_>) -> (Option<Vec<String>>, &'static str) {
-    let all = &view.seen.evaluated;
+/// The noise of each evaluator, and the text that explains it: by the policy if it estimates noise,
+/// else from random checks. None if neither can tell.
+fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
+    let all = &view.snapshot.evaluators;
     if all.iter().any(|of| of.noise.is_some()) {
-        return (Some(aligned(all.iter().map(|of| of.noise))), "Noise: as the policy reckons it. ");
+        return (Some(aligned(all.iter().map(|of| of.noise))), "the policy's estimate of random error. ");
     }
-    let shown = view.seen.alike.as_ref().filter(|alike| alike.noise.len() == all.len());
-    let shown = shown.map(|alike| alike.noise.iter().map(|noise| percent(*noise)).collect());
-    let words = "Noise: the share of what its scores vary by that says nothing of what items were worth, among those drawn on arrival; where it has changed, among those that came since. ";
+    let shown = view.snapshot.errors.as_ref().filter(|errors| errors.noise.len() == all.len());
+    let shown = shown.map(|errors| errors.noise.iter().map(|noise| percent(*noise)).collect());
+    let words = "the share of the scores' variation that is unrelated to verdicts, in random checks since its last change. ";
     let words = if shown.is_some() { words } else { "" };
     (shown, words)
 }
 
-/// The share that each has in how values differ: what a spread of its scores adds or takes away, of what those of all do.
+/// Each evaluator's share of the influence: its weight times the spread of its scores, over the sum
+/// of all. None for an evaluator without an estimate, and if nobody has influence.
 fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
     let sum: f64 = all.iter().filter_map(Evaluated::pull).map(f64::abs).sum();
     all.iter().map(|of| of.pull().filter(|_| sum > 0.0).map(|pull| pull.abs() / sum)).collect()
 }
 
-/// What may have been missed, as a share of all there was to catch.
-pub(super) fn missed(view: &View<'_>) -> Shown {
-    let found = &view.seen.found;
+/// How much was missed, as a share of all there was to find, if random checks can tell.
+pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
+    let (found, words) = (&view.snapshot.report, view.snapshot.wording());
+    let to = "to say how much was missed";
     let Some(missed) = found.missed.filter(|missed| missed.low >= 0.0 && found.caught >= 0.0) else {
-        let why = found.unknown.unwrap_or("what was missed can be below nothing on this scale");
-        return Shown::Later(html! { "Not known: " (why) "." });
+        let why = match found.missed {
+            Some(_) => "Not known: verdicts below 0 do not add up to a share.".into(),
+            None => checks_missing(view.snapshot, None, to),
+        };
+        return PanelBody::Later(html! { (why) });
     };
     let share =
         |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
+    if high - low > WIDEST_MISSED {
+        let ends = view.snapshot.on_scale(low, high);
+        return PanelBody::Later(html! { (checks_missing(view.snapshot, Some(ends), to)) });
+    }
     let x = |share: f64| format!("{:.1}", 4.0 + share * 352.0);
     let title = format!("between {} and {} missed", percent(low), percent(high));
-    Shown::Open(html! {
-        p { "Between " b { (percent(low)) } " and " b { (percent(high)) } " of what there was to catch is still out there." }
+    PanelBody::Open(html! {
+        p { "Between " b { (percent(low)) } " and " b { (percent(high)) } " of " (words.everything()) " is still unreviewed." }
         svg viewBox="0 0 360 40" role="img" aria-label=(title) {
             title { (title) }
             path d={ "M" (x(0.0)) " 12H" (x(1.0)) } stroke="var(--hairline)" stroke-width="4" stroke-linecap="round" {}
             path d={ "M" (x(low)) " 12H" (x(high)) } stroke="var(--accent)" stroke-width="4" stroke-linecap="round" {}
-            // While drawn items wait there is no single number.
+            // While a random check waits there is no point estimate.
             @if missed.mean.is_finite() { circle cx=(x(share(missed.mean))) cy="12" r="5" fill="var(--accent)" {} }
             g font-size="12" fill="var(--muted)" { text x=(x(0.0)) y="34" { "0%" } text x=(x(1.0)) y="34" text-anchor="end" { "100%" } }
         }
         p class="small" {
-            "In sums: " (amount(missed.low.round())) " to " (amount(missed.high.round())) " missed, " (amount(found.caught)) " caught. From "
-            (count(found.drawn.items)) " items that were drawn on arrival whatever their scores, of which " (count(found.drawn.decided))
-            " are decided; 95% interval."
+            "Found " (words.sum(found.caught)) ", missed " (number(missed.low.round())) " to " (words.sum(missed.high.round()))
+            " (95% interval). Estimated from " (counted(found.drawn.items, "random check")) ", " (count(found.drawn.decided)) " of them reviewed."
         }
     })
 }
 
-/// The best that wait, and what each evaluator adds. As long as nothing was judged they are what there is to see.
-pub(super) fn top(view: &View<'_>) -> Shown {
-    let (best, names) = (&view.seen.best, view.seen.names());
+/// The best waiting items, and how much each evaluator contributes to their value. Folded away once
+/// there are verdicts to show.
+pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
+    let (best, names) = (&view.snapshot.best, view.snapshot.names());
     let Some(first) = best.first() else {
-        if view.seen.inflow.is_none() {
-            return Shown::Open(overview::sending(view.address, view.queue, &names));
+        if view.snapshot.inflow.is_none() {
+            return PanelBody::Open(overview::example_request(view.address, view.queue, &names));
         }
-        return Shown::Later(
-            html! { "Nothing waits. Items that come in stand here in the order in which they are given out." },
+        return PanelBody::Later(
+            html! { "Nothing waits. New items are listed here in the order in which reviewers get them." },
         );
     };
+    let words = view.snapshot.wording();
     let values = aligned(best.iter().map(|of| of.item.value));
     let shares = |of: &Explained| -> Vec<(usize, f64)> {
-        of.contributions.iter().flat_map(|told| told.each.iter().copied().enumerate()).collect()
+        of.contributions.iter().flat_map(|sum| sum.each.iter().copied().enumerate()).collect()
     };
-    let largest =
-        best.iter().map(|of| why::reach(shares(of).into_iter().map(|(_, share)| share))).fold(0.0, f64::max);
+    let largest = best
+        .iter()
+        .map(|of| contribution_bar::reach(shares(of).into_iter().map(|(_, share)| share)))
+        .fold(0.0, f64::max);
     let table = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {
-                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th class="why" { "why" } th class="value" { "value" } th { "expected" } } }
+                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th class="why" { "why" } th class="value" { "value" } th { "predicted" } } }
                 tbody {
                     @for (place, of) in best.iter().enumerate() {
                         tr {
                             td { (place + 1) }
-                            td class="name" { (events::item(view.queue, &of.item.id)) }
-                            td class="bar" { @if of.contributions.is_some() { (why::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
+                            td class="name" { (activity::item(view.queue, &of.item.id)) }
+                            td class="bar" { @if of.contributions.is_some() { (contribution_bar::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
                             td class="value" { (values[place]) }
-                            td { @match of.predicted { Some(of) => (expected(of)), None => "–" } }
+                            td { @match of.predicted { Some(predicted) => (words.prediction(predicted)), None => "–" } }
                         }
                     }
                 }
             }
         }
-        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer. Value: what the order is by. Expected: what it is worth, within the scale, with an interval that holds it in 9 of 10 cases"
-            @if best.iter().all(|of| of.predicted.is_none()) { "; nothing, until two verdicts were learnt from" }
+        p class="small" { b { "Why" } ": contributions of evaluators to the item's value, to the right if positive, to the left if negative. Point at a bar for its evaluator. " b { "Value" } ": items are ranked by it. " b { "Predicted" } ": the verdict that the jury expects"
+            @if best.iter().all(|of| of.predicted.is_none()) { ". It starts after two verdicts" }
             "." }
     };
-    if view.seen.picked().len() < 2 {
-        return Shown::Open(table);
+    if view.snapshot.picked().len() < 2 {
+        return PanelBody::Open(table);
     }
-    let fact = html! { b { (first.item.id) } " first, of " (count(view.seen.counts.pending)) " that wait" };
-    Shown::Folded(fact, table)
+    let fact =
+        html! { b { (first.item.id) } " is first of " (count(view.snapshot.counts.pending)) " waiting" };
+    PanelBody::Folded(fact, table)
 }
 
-/// What an item is worth, with its interval where there is room for that.
-fn expected(interval: jurybox::Interval) -> Markup {
-    let told = between(interval);
-    let (mean, ends) = told.split_once(" (").map_or((told.as_str(), None), |(mean, ends)| (mean, Some(ends)));
-    html! { (mean) @if let Some(ends) = ends { span class="ends" { " (" (ends) } } }
-}
-
-/// The log, newest first, without what happens by itself.
-pub(super) fn feed(view: &View<'_>) -> Shown {
+/// The latest entries of the activity log, without routine ones, and links to the whole.
+pub(super) fn feed(view: &QueuePage<'_>) -> PanelBody {
     let body = html! {
-        (events::noticed(view.queue, &view.seen.noticed[..view.seen.noticed.len().min(CHANGES)], view.seen.now))
-        (events::list(view.queue, &view.seen.happened, view.seen.now, true))
+        (activity::noticed(view.queue, &view.snapshot.changes[..view.snapshot.changes.len().min(CHANGES)], view.snapshot.now))
+        (activity::list(view.queue, &view.snapshot.config, &view.snapshot.activity, view.snapshot.now, true))
         p class="ways-on small" {
-            a href={ "/q/" (view.queue) "/audit" } { "All of it" }
+            a href={ "/q/" (view.queue) "/activity" } { "Whole activity log" }
             span {
-                "Take everything along: "
+                "Export items and verdicts: "
                 @for (at, (format, name)) in [("csv", "CSV"), ("jsonl", "JSON lines"), ("parquet", "Parquet")].into_iter().enumerate() {
                     @if at > 0 { ", " } a href={ "/q/" (view.queue) "/export?format=" (format) } download { (name) }
                 }
             }
         }
     };
-    let fact =
-        html! { @if let Some(last) = view.seen.happened.first() { (events::last(last, view.seen.now)) } };
-    Shown::Folded(fact, body)
+    let fact = html! { @if let Some(last) = view.snapshot.activity.first() { (activity::last(last, view.snapshot.now)) } };
+    PanelBody::Folded(fact, body)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// One scores from 0 to 1, another from 0 to 1000: weights of raw units would call the first a thousand times as loud.
+    /// One evaluator scores from 0 to 1, another from 0 to 1000: raw weights differ by a factor
+    /// of 1000.
     #[test]
-    fn influence_does_not_hang_on_units() {
+    fn influence_does_not_depend_on_units() {
         let of = |weight: f64, spread: f64, muted: bool| Evaluated {
             name: String::new(),
             muted,

@@ -1,0 +1,85 @@
+//! The answer body with entries of the activity log.
+
+use super::super::queues::shown_name;
+use crate::time::Time;
+use jurybox_server::Happened;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// Entries of the activity log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventPage {
+    pub(crate) events: Vec<EventEntry>,
+    /// The number to pass as `after` for the next entries.
+    pub(crate) next: u64,
+}
+
+/// An entry of the activity log. Items that were erased since are left out.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventEntry {
+    seq: u64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Time,
+    /// Who made the request: the name of a key.
+    actor: String,
+    /// The kind of request: create, configure, items, claim, extend, release, verdicts, undo,
+    /// close, erase; or settle, when earlier verdicts can no longer be undone.
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reviewer: Option<String>,
+    /// The ids of its items.
+    items: Vec<String>,
+    /// How many items it concerns, including erased ones.
+    many: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verdicts: Vec<EventVerdict>,
+    /// The id of the verdict that was undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<String>,
+    /// The settings that changed, with their new values; null for a setting that was removed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    changed: BTreeMap<String, serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// A verdict of an entry.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventVerdict {
+    id: String,
+    item: String,
+    reviewer: String,
+    #[schema(value_type = String)]
+    source: jurybox_server::Source,
+    reward: f64,
+    /// The item's final reward, if this verdict decides it.
+    decides: Option<f64>,
+}
+
+impl From<Happened> for EventEntry {
+    fn from(happened: Happened) -> Self {
+        let verdict = |(id, item, reviewer, source, reward, decides)| EventVerdict {
+            id,
+            item,
+            reviewer,
+            source,
+            reward,
+            decides,
+        };
+        let shown = |(name, value): (String, serde_json::Value)| (shown_name(&name).to_string(), value);
+        EventEntry {
+            seq: happened.seq,
+            at: Time(happened.at),
+            actor: happened.actor,
+            kind: happened.kind.into(),
+            reviewer: happened.reviewer,
+            items: happened.items,
+            many: happened.many,
+            verdict: happened.undone,
+            changed: happened.changed.into_iter().map(shown).collect(),
+            verdicts: happened.verdicts.into_iter().map(verdict).collect(),
+            reason: happened.reason,
+        }
+    }
+}
