@@ -1,30 +1,32 @@
-//! Where a desk is, as it is said on the command line.
+//! The location of queues on the command line: a folder or a PostgreSQL database.
 
 use jurybox_server::Place;
 use std::ffi::OsString;
 
-/// A folder; or a PostgreSQL database: `env:NAME`, the variable that has its URL, or `file:PATH`, the file that has it, so that a password is
-/// on no command line, where others on this machine could read it; or the URL itself.
-pub(crate) fn parse(said: OsString) -> Result<Place, String> {
-    let Some(text) = said.to_str() else { return Ok(Place::Folder(said.into())) };
+/// Parses a location: a folder, `env:NAME` or `file:PATH` with the URL of a database, or the URL itself.
+///
+/// A variable or a file keeps a password off the command line, where other users could read it.
+pub(crate) fn parse(argument: OsString) -> Result<Place, String> {
+    let Some(text) = argument.to_str() else { return Ok(Place::Folder(argument.into())) };
     if let Some(name) = text.strip_prefix("env:") {
         let url =
-            std::env::var(name).map_err(|_| format!("there is no variable {name} in the environment"))?;
+            std::env::var(name).map_err(|_| format!("the environment has no variable {name}"))?;
         return of_url(name, &url);
     }
     if let Some(path) = text.strip_prefix("file:") {
         let url = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         return of_url(path, url.trim());
     }
-    Ok(if is_url(text) { Place::Database(text.into()) } else { Place::Folder(said.into()) })
+    Ok(if is_url(text) { Place::Database(text.into()) } else { Place::Folder(argument.into()) })
 }
 
-/// The database of a URL that stood in a variable or a file of this name. What stood there is not told: it may be a password.
+/// The database of a URL from the variable or file `name`. An error does not repeat the text: it may be
+/// a password.
 fn of_url(name: &str, url: &str) -> Result<Place, String> {
     if is_url(url) {
         Ok(Place::Database(url.into()))
     } else {
-        Err(format!("what {name} has is no URL postgres://…"))
+        Err(format!("{name} does not hold a URL postgres://..."))
     }
 }
 
@@ -32,10 +34,18 @@ fn is_url(text: &str) -> bool {
     text.starts_with("postgres://") || text.starts_with("postgresql://")
 }
 
-/// The same for clap.
+/// [`parse`] as a value parser for clap.
 pub(crate) fn parser() -> impl clap::builder::TypedValueParser<Value = Place> {
     use clap::builder::TypedValueParser;
     clap::builder::OsStringValueParser::new().try_map(parse)
+}
+
+/// A location as an argument of a suggested command. A URL may have a password, so it is not repeated.
+pub(crate) fn argument(place: &Place) -> String {
+    match place {
+        Place::Folder(folder) => crate::messages::shell(folder.display()),
+        Place::Database(_) => "env:VARIABLE".into(),
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +62,6 @@ mod tests {
         std::fs::write(&path, "ann:secret\n").unwrap();
         let refused = said().unwrap_err();
         std::fs::remove_file(&path).unwrap();
-        assert!(refused.contains("no URL") && !refused.contains("secret"), "{refused}");
+        assert!(refused.contains("a URL") && !refused.contains("secret"), "{refused}");
     }
 }
