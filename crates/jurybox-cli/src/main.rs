@@ -133,7 +133,7 @@ mod tests {
         };
         walk(&built(), "jurybox", &mut |name, command| {
             let mut headings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-            for option in command.get_opts() {
+            for option in command.get_arguments().filter(|option| !option.is_positional()) {
                 let heading = option.get_help_heading().map(String::from);
                 if let Some(heading) = &heading {
                     headings.entry(heading.clone()).or_default().insert(key(option));
@@ -162,7 +162,7 @@ mod tests {
         let mut found = 0;
         walk(&built(), "jurybox", &mut |name, command| {
             let mut ids: Vec<String> = command
-                .get_opts()
+                .get_arguments()
                 .filter(|option| option.get_help_heading() == Some("File format"))
                 .map(|option| option.get_id().to_string())
                 .collect();

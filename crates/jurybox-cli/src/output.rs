@@ -3,6 +3,7 @@
 use crate::messages::warnings;
 use jurybox_files::plain;
 use serde::Serialize;
+use serde_json::Value;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,20 @@ struct NamedDocument<T> {
     #[serde(flatten)]
     body: T,
 }
+
+/// A value as JSON, with some of its fields renamed, where documents have other names than stored data.
+pub(crate) fn renamed(value: impl Serialize, names: &[(&str, &str)]) -> serde_json::Result<Value> {
+    let mut value = serde_json::to_value(value)?;
+    if let Value::Object(fields) = &mut value {
+        let renamed = |name: String| names.iter().find(|(stored, _)| *stored == name).map_or(name, |(_, shown)| (*shown).into());
+        *fields = std::mem::take(fields).into_iter().map(|(name, field)| (renamed(name), field)).collect();
+    }
+    Ok(value)
+}
+
+/// The names of the totals of a state in documents.
+pub(crate) const SEEN: [(&str, &str); 2] =
+    [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
 
 /// Whether a file is standard output by another name.
 pub(crate) fn is_stdout(file: &Path) -> bool {

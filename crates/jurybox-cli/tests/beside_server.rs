@@ -38,13 +38,13 @@ fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
     let file = folder.path("scores.csv").display().to_string();
     let import = ["--import", &file, "--id", "post", "--tags", "language", "--log", "off"];
     let server = Server::over(&folder.path("data"), &import);
-    let log = said(&server, "review them at http://");
+    let log = said(&server, "Next: review at http://");
     assert!(log.contains("evaluators: spam, abuse"), "{log}");
     // Nobody has named them: what was taken for a score is said, and what to do where that was wrong.
-    assert!(log.contains("scores here: spam, abuse; if one of them is the answer"), "{log}");
-    assert!(log.contains("reviewers are shown: text"), "{log}");
+    assert!(log.contains("are scores: spam, abuse. If one is the answer"), "{log}");
+    assert!(log.contains("Reviewers see: text."), "{log}");
     // Nothing is drawn for audits: what that means is said before the file is in.
-    assert!(log.contains("audit_rate is 0"), "{log}");
+    assert!(log.contains("--random-check-rate"), "{log}");
     assert!(log.contains("scores: 6000 new, 0 updated, 0 unchanged, 0 refused"), "{log}");
     assert!(log.contains(&format!("http://{}/q/scores/desk", server.address)), "{log}");
     let queue = server.get("/v1/queues/scores");
@@ -58,7 +58,7 @@ fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
     server.post("/v1/queues/scores/verdicts", &verdict.to_string());
 
     let server = server.again(&import);
-    let log = said(&server, "review them at http://");
+    let log = said(&server, "Next: review at http://");
     assert!(log.contains("scores: 0 new, 0 updated, 5999 unchanged, 1 closed already, 0 refused"), "{log}");
     assert!(log.contains("all of it was there already"), "{log}");
 }
@@ -68,8 +68,8 @@ fn what_cannot_be_imported_is_said_before_anybody_waits() {
     let folder = Folder::new("import-bad");
     scores(&folder, 10);
     for (line, says) in [
-        ("serve --data d --port 0 --import scores.csv", "pass one --id (there are: post,"),
-        ("serve --data d --port 0 --import scores.csv", "none of them looks like one"),
+        ("serve --data d --port 0 --import scores.csv", "pass one --id, the column that identifies an item (there are: post,"),
+        ("serve --data d --port 0 --import scores.csv", "none looks like an id"),
         ("serve --data d --port 0 --import nowhere.csv --id post", "nowhere.csv"),
         ("serve --data d --port 0 --import - --id post", "--queue"),
         ("serve --data d --port 0 --label yes=1", "--import FILE"),
@@ -89,15 +89,15 @@ fn answers_are_neither_scores_nor_shown() {
     let file = folder.path("scores.csv").display().to_string();
     let import = ["--import", &file, "--id", "post", "--log", "off"];
     let server = Server::over(&folder.path("data"), &import);
-    let log = said(&server, "review them at http://");
-    assert!(log.contains("evaluators: spam, abuse;") && log.contains("reviewers are shown: text\n"), "{log}");
-    assert!(log.contains("looks like the answer: verdict, reward; pass --golden"), "{log}");
+    let log = said(&server, "Next: review at http://");
+    assert!(log.contains("evaluators: spam, abuse;") && log.contains("Reviewers see: text.\n"), "{log}");
+    assert!(log.contains("the name says answer: verdict, reward. Pass --golden"), "{log}");
     let item = server.get("/v1/queues/scores/items/p101");
     assert_eq!(item["payload"], json!({"text": "hello 101"}));
     let import =
         ["--import", &file, "--id", "post", "--golden", "verdict", "--show", "reward", "--log", "off"];
     let server = Server::over(&folder.path("other"), &import);
-    let log = said(&server, "review them at http://");
+    let log = said(&server, "Next: review at http://");
     assert!(!log.contains("looks like the answer"), "{log}");
     let item = server.get("/v1/queues/scores/items/p101");
     assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": "1"}), &json!("yes")));
@@ -127,7 +127,7 @@ fn a_column_may_have_several_uses() {
     ] {
         let import = [&["--import", &file, "--id", "id", "--log", "off"], more].concat();
         let server = Server::over(&folder.path(&format!("data{at}")), &import);
-        let log = said(&server, "review them at http://");
+        let log = said(&server, "Next: review at http://");
         assert_eq!(log.contains("the right answer of golden items"), at == 1, "{log}");
         let item = server.get("/v1/queues/f/items/p1");
         assert_eq!((&item["payload"], &item["tags"]), (&payload, &tags), "{more:?}");
@@ -145,13 +145,13 @@ fn a_queue_remembers_what_columns_are_for() {
     let [a, c] = ["a.csv", "c.csv"].map(file);
     let import = ["--import", &a, "--queue", "q", "--id", "post", "--tag", "lang", "--log", "off"];
     let server = Server::over(&folder.path("data"), &import);
-    said(&server, "review them at http://");
+    said(&server, "Next: review at http://");
     let columns = json!({"id": "post", "tags": {"lang": "lang"}, "shown": ["text"]});
     assert_eq!(server.get("/v1/queues/q")["columns"], columns);
-    let added = folder.ok("desk add data b.csv");
+    let added = folder.ok("queue add data b.csv");
     assert!(!added.contains("warning"), "{added}");
     let server = server.again(&["--import", &c, "--queue", "q", "--log", "off"]);
-    said(&server, "review them at http://");
+    said(&server, "Next: review at http://");
     for name in ["a", "b", "c"] {
         let item = server.get(&format!("/v1/queues/q/items/{name}"));
         assert_eq!(item["payload"], json!({"text": format!("hello {name}")}), "{name}");
@@ -159,17 +159,17 @@ fn a_queue_remembers_what_columns_are_for() {
     }
     // A file without what reviewers were shown; then one where they are to see something else from now on.
     folder.write("d.csv", "post,spam,note\nd,0.5,hm\n");
-    let added = folder.ok("desk add data d.csv");
-    for says in ["no column `lang`", "no column `text`", "1 rows have nothing to show"] {
+    let added = folder.ok("queue add data d.csv");
+    for says in ["no column `lang`", "no column `text`", "1 rows have no payload"] {
         assert!(added.contains(says), "{says}: {added}");
     }
     folder.write("e.csv", "post,spam,note\ne,0.5,hm\n");
-    folder.ok("desk add data e.csv --show note");
+    folder.ok("queue add data e.csv --show note");
     assert_eq!(server.get("/v1/queues/q/items/e")["payload"], json!({"note": "hm"}));
     assert_eq!(server.get("/v1/queues/q")["columns"]["shown"], json!(["note"]));
     // A column that somebody names must be there.
-    assert!(folder.refused("desk add data e.csv --show text").contains("`text`"));
-    assert!(folder.refused("desk add data e.csv --id post --show text").contains("`text`"));
+    assert!(folder.refused("queue add data e.csv --show text").contains("`text`"));
+    assert!(folder.refused("queue add data e.csv --id post --show text").contains("`text`"));
 }
 
 /// Scores that come later with some of the shown columns leave what reviewers see as it was, and that is said.
@@ -177,27 +177,27 @@ fn a_queue_remembers_what_columns_are_for() {
 fn a_file_with_some_of_the_shown_columns_takes_none_of_them_away() {
     let folder = Folder::new("import-in-part");
     folder.write("a.csv", "post,text,lang,spam\np1,hello,en,0.9\n");
-    folder.ok("desk init desk --evaluators spam,tox");
-    folder.ok("desk add desk a.csv --id post --show text,lang");
+    folder.ok("queue init desk --evaluators spam,tox");
+    folder.ok("queue add desk a.csv --id post --show text,lang");
     let shown = |folder: &Folder, item: &str| {
-        let items = folder.stdout("desk export desk".split(' '));
+        let items = folder.stdout("queue export desk".split(' '));
         let line = items.lines().find(|line| line.contains(item)).unwrap().to_string();
         serde_json::from_str::<Value>(&line).unwrap()["payload"].clone()
     };
     folder.write("b.csv", "post,tox,lang\np1,0.4,fr\n");
-    let added = folder.ok("desk add desk b.csv");
-    for says in ["0 new, 1 updated", "no column `text`", "stays as it was", "pass --show lang"] {
+    let added = folder.ok("queue add desk b.csv");
+    for says in ["0 new, 1 updated", "no column `text`", "the earlier payload", "pass --show lang"] {
         assert!(added.contains(says), "{says}: {added}");
     }
     assert_eq!(shown(&folder, "p1"), json!({"text": "hello", "lang": "en"}));
     folder.write("c.csv", "post,tox\np1,0.5\n");
-    let added = folder.ok("desk add desk c.csv");
+    let added = folder.ok("queue add desk c.csv");
     assert!(added.contains("1 updated") && !added.contains("reviewers"), "{added}");
-    let added = folder.stdout("desk add desk b.csv --json -q".split(' '));
+    let added = folder.stdout("queue add desk b.csv --json -q".split(' '));
     let added: Value = serde_json::from_str(&added).unwrap();
-    assert_eq!(added["lacking"], json!(["text"]));
+    assert_eq!(added["missing_columns"], json!(["text"]));
     // Who says so has what the file has.
-    folder.ok("desk add desk b.csv --show lang");
+    folder.ok("queue add desk b.csv --show lang");
     assert_eq!(shown(&folder, "p1"), json!({"lang": "fr"}));
 }
 
@@ -208,7 +208,7 @@ fn a_file_that_cannot_be_read_leaves_no_queue_behind() {
     folder.write("f.csv", &format!("id,text,spam\np1,hello,0.5\n{}", "only one cell\n".repeat(1002)));
     let refused = folder.refused("serve --data d --port 0 --import f.csv --id id --log off");
     assert!(refused.contains("1 cells") || refused.contains("1 cell"), "{refused}");
-    let status = folder.refused("desk status d");
+    let status = folder.refused("queue status d");
     assert!(status.contains("no queue"), "{status}");
     for (line, says) in [
         ("serve --data d --port 0 --import f.csv --id id --queue two,words", "no name for a queue"),
@@ -236,16 +236,16 @@ fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
     let file = folder.path("scores.csv").display().to_string();
     let import = ["--import", &file, "--id", "post", "--golden", "known", "--log", "off"];
     let server = Server::over(&folder.path("data"), &import);
-    let log = said(&server, "review them at http://");
+    let log = said(&server, "Next: review at http://");
     assert!(log.contains("scores: 2 new, 1 updated, 0 unchanged, 4 refused"), "{log}");
     for says in [
         "scores.csv, line 3, column `abuse`: inf is not usable",
         "scores.csv, line 4: 2 cells, but the header has 5",
         "column `post`: it is empty",
         "scores.csv, line 6: a quote",
-        "1 rows have an id that stood in the files before",
+        "1 rows repeat the id of an earlier row",
         "column `abuse`: 1 of 3 cells are no numbers, and count as missing: `high` (line 7)",
-        "reviewers are shown: text",
+        "Reviewers see: text.",
     ] {
         assert!(log.contains(says), "{says}: {log}");
     }
@@ -259,7 +259,7 @@ fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
 fn a_line_that_never_ends_is_not_read_to_its_end() {
     use std::io::{Read, Write};
     let folder = Folder::new("endless");
-    folder.ok("desk init desk --evaluators spam");
+    folder.ok("queue init desk --evaluators spam");
     let server = Server::over(&folder.path("desk"), &["--log", "off"]);
     let mut line = std::os::unix::net::UnixStream::connect(folder.path("desk/jurybox.sock")).unwrap();
     line.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -278,36 +278,36 @@ fn a_line_that_never_ends_is_not_read_to_its_end() {
 fn a_desk_goes_on_while_a_server_has_its_folder() {
     let folder = Folder::new("door");
     scores(&folder, 20);
-    folder.ok("desk init desk --evaluators spam,abuse --undo 0");
+    folder.ok("queue init desk --evaluators spam,abuse --undo 0");
     let server = Server::over(&folder.path("desk"), &["--log", "off"]);
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &std::fs::metadata(folder.path("desk/jurybox.sock")).unwrap().permissions(),
     );
     assert_eq!(mode & 0o777, 0o600);
-    let told = folder.ok("desk add desk scores.csv --id post --show text");
+    let told = folder.ok("queue add desk scores.csv --id post --show text");
     assert!(told.contains("20 new, 0 updated, 0 unchanged, 0 refused"), "{told}");
     let picked: Value =
-        serde_json::from_str(&folder.stdout("desk pick desk --reviewer ann -k 2 --json".split(' '))).unwrap();
+        serde_json::from_str(&folder.stdout("queue claim desk --reviewer ann -k 2 --json".split(' '))).unwrap();
     let item = picked["claims"][0]["item"].as_str().unwrap().to_string();
-    assert_eq!(folder.stdout("desk pick desk --reviewer ann --held".split(' ')).lines().count(), 2);
-    folder.ok(&format!("desk verdict desk --reviewer ann --item {item} --reward 1"));
-    folder.ok(&format!("desk verdict desk --reviewer ann --item {item} --reward 0 --revise"));
-    let refused = folder.refused(&format!("desk verdict desk --reviewer bob --item {item} --reward 1"));
+    assert_eq!(folder.stdout("queue claim desk --reviewer ann --held".split(' ')).lines().count(), 2);
+    folder.ok(&format!("queue verdict desk --reviewer ann --item {item} --reward 1"));
+    folder.ok(&format!("queue verdict desk --reviewer ann --item {item} --reward 0 --revise"));
+    let refused = folder.refused(&format!("queue verdict desk --reviewer bob --item {item} --reward 1"));
     assert!(refused.contains("it is closed"), "{refused}");
-    folder.ok("desk set desk -k 7 --mute abuse");
-    let status: Value = serde_json::from_str(&folder.stdout("desk status desk --json".split(' '))).unwrap();
+    folder.ok("queue set desk -k 7 --mute abuse");
+    let status: Value = serde_json::from_str(&folder.stdout("queue status desk --json".split(' '))).unwrap();
     assert_eq!((&status["config"]["k"], &status["config"]["muted"]), (&json!(7), &json!(["abuse"])));
     assert_eq!(status["counts"]["closed"], 1);
     assert_eq!(server.get("/v1/queues/desk")["k"], 7);
-    let report = folder.stdout("desk report desk".split(' '));
-    assert!(report.contains("spam") && report.contains("looked at"), "{report}");
+    let report = folder.stdout("queue report desk".split(' '));
+    assert!(report.contains("spam") && report.contains("reviewed"), "{report}");
     // One without a score has no value, and is given out all the same.
     server.post("/v1/queues/desk/items", r#"{"id": "bare"}"#);
-    assert_eq!(folder.stdout("desk pick desk --reviewer cy -k 100".split(' ')).lines().count(), 19);
-    assert_eq!(folder.stdout("desk export desk".split(' ')).lines().count(), 21);
+    assert_eq!(folder.stdout("queue claim desk --reviewer cy -k 100".split(' ')).lines().count(), 19);
+    assert_eq!(folder.stdout("queue export desk".split(' ')).lines().count(), 21);
     // A second queue: who names none is told which there are.
-    folder.ok("desk init desk --queue second --evaluators a");
-    let refused = folder.refused("desk status desk");
+    folder.ok("queue init desk --queue second --evaluators a");
+    let refused = folder.refused("queue status desk");
     assert!(refused.contains("desk, second") && refused.contains("--queue"), "{refused}");
 }
 
@@ -315,45 +315,45 @@ fn a_desk_goes_on_while_a_server_has_its_folder() {
 fn verdicts_of_a_file_say_who_looked_and_what_was_found() {
     let folder = Folder::new("verdict-columns");
     scores(&folder, 6);
-    folder.ok("desk init desk --evaluators spam,abuse --quorum 2 --label harmful=1 --label fine=0");
-    folder.ok("desk add desk scores.csv --id post");
+    folder.ok("queue init desk --evaluators spam,abuse --quorum 2 --label harmful=1 --label fine=0");
+    folder.ok("queue add desk scores.csv --id post");
     folder.write("found.csv", "post,found,who\np1,harmful,ann\np1,harmful,bob\np2,fine,ann\np3,,ann\n");
-    let told = folder.ok("desk verdict desk found.csv --id post --label-column found --reviewer-column who");
+    let told = folder.ok("queue verdict desk found.csv --id post --label-column found --reviewer-column who");
     assert!(told.contains("3 new, 0 given before, 0 refused"), "{told}");
-    let told = folder.ok("desk verdict desk found.csv --id post --label-column found --reviewer-column who");
+    let told = folder.ok("queue verdict desk found.csv --id post --label-column found --reviewer-column who");
     assert!(told.contains("0 new, 3 given before, 0 refused"), "{told}");
-    let rows = folder.stdout("desk export desk".split(' '));
+    let rows = folder.stdout("queue export desk".split(' '));
     let row: Value =
         serde_json::from_str(rows.lines().find(|line| line.contains("\"p1\"")).unwrap()).unwrap();
     assert_eq!((&row["reward"], &row["label"]), (&json!(1.0), &json!("harmful")));
     // Words where numbers are asked for, and a word that the desk does not know: what is said leads to the end.
     let refused =
-        folder.refused("desk verdict desk found.csv --id post --reward-column found --reviewer-column who");
+        folder.refused("queue verdict desk found.csv --id post --reward-column found --reviewer-column who");
     for says in ["`harmful` (line 2), `fine` (line 4)", "--label-column found", "--label fine=NUMBER`"] {
         assert!(refused.contains(says) && !refused.contains("--ignore"), "{says}: {refused}");
     }
     folder.write("odd.csv", "post,found\np5,unsure\n");
-    folder.ok("desk init other --evaluators spam,abuse");
-    folder.ok("desk add other scores.csv --id post");
-    let refused = folder.refused("desk verdict other odd.csv --id post --label-column found --reviewer ann");
-    assert!(refused.contains("desk set DESK --label WORD=NUMBER"), "{refused}");
+    folder.ok("queue init other --evaluators spam,abuse");
+    folder.ok("queue add other scores.csv --id post");
+    let refused = folder.refused("queue verdict other odd.csv --id post --label-column found --reviewer ann");
+    assert!(refused.contains("queue set DIR --label WORD=NUMBER"), "{refused}");
     folder.write("nobody.csv", "post,found,who\np4,fine,\n");
     let refused =
-        folder.refused("desk verdict desk nobody.csv --id post --label-column found --reviewer-column who");
-    assert!(refused.contains("p4: nobody is named"), "{refused}");
+        folder.refused("queue verdict desk nobody.csv --id post --label-column found --reviewer-column who");
+    assert!(refused.contains("p4: the verdict has no reviewer"), "{refused}");
 }
 
 #[test]
 fn a_report_says_what_verdicts_cannot_tell_yet() {
     let folder = Folder::new("not-yet");
     scores(&folder, 6);
-    folder.ok("desk init desk --evaluators spam,abuse --undo 0 --settle 0");
-    folder.ok("desk add desk scores.csv --id post");
-    let told = folder.stdout("desk report desk".split(' '));
-    assert!(told.contains("spam       unknown") && told.contains("nothing is known of them yet"), "{told}");
-    folder.ok("desk verdict desk --reviewer ann --item p1 --reward 1");
-    let told = folder.stdout("desk report desk".split(' '));
-    assert!(told.contains("unbounded: the verdicts cannot tell yet"), "{told}");
+    folder.ok("queue init desk --evaluators spam,abuse --undo 0 --settle 0");
+    folder.ok("queue add desk scores.csv --id post");
+    let told = folder.stdout("queue report desk".split(' '));
+    assert!(told.contains("spam       unknown") && told.contains("No verdict has been learnt from"), "{told}");
+    folder.ok("queue verdict desk --reviewer ann --item p1 --reward 1");
+    let told = folder.stdout("queue report desk".split(' '));
+    assert!(told.contains("unbounded: the verdicts do not determine the weight yet"), "{told}");
     assert!(!told.contains("unknown") && told.contains("learnt from 1 verdicts"), "{told}");
 }
 
@@ -362,8 +362,8 @@ fn a_report_says_what_verdicts_cannot_tell_yet() {
 fn scores_of_a_removed_evaluator_are_passed_over() {
     let folder = Folder::new("removed");
     scores(&folder, 3);
-    folder.ok("desk init desk --evaluators spam,abuse");
-    folder.ok("desk set desk --evaluators spam");
+    folder.ok("queue init desk --evaluators spam,abuse");
+    folder.ok("queue set desk --evaluators spam");
     let server = Server::over(&folder.path("desk"), &["--log", "off"]);
     let items = r#"{"items": [{"id": "x", "scores": {"spam": 0.5, "abuse": 0.5}}, {"id": "y", "scores": {"spma": 0.5}}]}"#;
     let answer = server.post("/v1/queues/desk/items", items);

@@ -36,7 +36,7 @@ fn whoever_cannot_have_the_state_says_so_and_changes_nothing() {
     let output = folder.run("learn 0.csv --id id --reward verdict --state model.json --wait 1");
     let messages = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(messages.contains("waiting: another process is changing model.json"), "{messages}");
+    assert!(messages.contains("Waiting for another process that changes model.json"), "{messages}");
     assert!(messages.contains("wait longer with --wait"), "{messages}");
     assert!(!folder.path("model.json").exists());
     drop(lock);

@@ -112,8 +112,7 @@ fn picks_without_a_column_of_verdicts_wait() {
         let state = format!("desk-{}.json", &files[6..7]);
         fs::copy(folder.path("desk.json"), folder.path(&state)).unwrap();
         let messages = folder.ok(&format!("learn --picks {files} --id id --reward found --state {state}"));
-        assert!(messages.contains("4 picks, 2 verdicts, 2 learnt from"), "{messages}");
-        assert!(messages.contains("2 picks without a verdict yet"), "{messages}");
+        assert!(messages.contains("Learnt from 2 new verdicts on 4 picks; 2 without a verdict yet"), "{messages}");
     }
     // Where the verdicts are said to be in files of their own, each has them.
     folder.write("verdicts.csv", "id,found\nf0i0,1\n");

@@ -24,17 +24,17 @@ fn desk(name: &str) -> Folder {
         .unwrap();
     }
     folder.write("items.csv", &items);
-    folder.ok("desk init desk --evaluators spam,abuse --undo 0 --label harmful=1 --label fine=0");
-    folder.ok("desk add desk items.csv --id post --tag language --show text,likes");
-    let picked = folder.stdout("desk pick desk --reviewer ann -k 8 --json".split(' '));
+    folder.ok("queue init desk --evaluators spam,abuse --undo 0 --label harmful=1 --label fine=0");
+    folder.ok("queue add desk items.csv --id post --tag language --show text,likes");
+    let picked = folder.stdout("queue claim desk --reviewer ann -k 8 --json".split(' '));
     let picked: Value = serde_json::from_str(&picked).unwrap();
     for (at, claim) in picked["claims"].as_array().unwrap().iter().enumerate() {
         let item = claim["item"].as_str().unwrap();
         let label = ["harmful", "fine"][at % 2];
-        folder.ok(&format!("desk verdict desk --reviewer ann --item {item} --label {label}"));
+        folder.ok(&format!("queue verdict desk --reviewer ann --item {item} --label {label}"));
     }
-    folder.ok("desk verdict desk --reviewer rule --item p0 --reward 0 --automatic");
-    folder.ok("desk verdict desk --reviewer bob --item p1 --reward 1");
+    folder.ok("queue verdict desk --reviewer rule --item p0 --reward 0 --automatic");
+    folder.ok("queue verdict desk --reviewer bob --item p1 --reward 1");
     folder
 }
 
@@ -45,7 +45,7 @@ fn lines(text: &str) -> Vec<Value> {
 #[test]
 fn everything_is_given_back_and_nothing_is_made_up() {
     let folder = desk("export-all");
-    let rows = lines(&folder.stdout("desk export desk".split(' ')));
+    let rows = lines(&folder.stdout("queue export desk".split(' ')));
     assert_eq!(rows.len(), 40);
     let row = |id: &str| rows.iter().find(|row| row["item"] == id).unwrap();
     let looked_at: Vec<&Value> = rows.iter().filter(|row| row["reviewer"] == "ann").collect();
@@ -84,14 +84,14 @@ fn everything_is_given_back_and_nothing_is_made_up() {
 fn an_item_is_one_row_however_many_looked() {
     let folder = Folder::new("export-quorum");
     folder.write("items.csv", "id,a\nx,0.5\ny,0.4\n");
-    folder.ok("desk init desk --evaluators a --quorum 2");
-    folder.ok("desk add desk items.csv --id id");
+    folder.ok("queue init desk --evaluators a --quorum 2");
+    folder.ok("queue add desk items.csv --id id");
     for who in ["ann", "bob"] {
-        folder.ok(&format!("desk pick desk --reviewer {who} -k 2 -q"));
-        folder.ok(&format!("desk verdict desk --reviewer {who} --item x --reward 1"));
+        folder.ok(&format!("queue claim desk --reviewer {who} -k 2 -q"));
+        folder.ok(&format!("queue verdict desk --reviewer {who} --item x --reward 1"));
     }
-    folder.ok("desk verdict desk --reviewer ann --item y --reward 1");
-    let rows = lines(&folder.stdout("desk export desk".split(' ')));
+    folder.ok("queue verdict desk --reviewer ann --item y --reward 1");
+    let rows = lines(&folder.stdout("queue export desk".split(' ')));
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[0]["reward"], rows[0]["verdicts"].as_array().unwrap().len()), (&json!(1.0), 2));
     assert_eq!(rows[0]["verdicts"][1]["decides"], true);
@@ -158,7 +158,7 @@ fn what_is_exported_is_read_straight_back() {
     let folder = desk("export-back");
     let formats = ["csv", "jsonl", "parquet"];
     for format in formats {
-        folder.ok(&format!("desk export desk --as {format} --out by-command.{format}"));
+        folder.ok(&format!("queue export desk --as {format} --out by-command.{format}"));
     }
     let server = Server::over(&folder.path("desk"), &[]);
     for format in formats {
@@ -197,11 +197,11 @@ fn drawn_items_alone_are_weighed() {
     let rows: String = (0..600).fold("id,a\n".into(), |rows, n| format!("{rows}p{n},0.{:03}\n", n * 7 % 600));
     folder.write("items.csv", &rows);
     folder.ok(
-        "desk init desk --evaluators a --undo 0 --audit-rate 0.25 --label yes=1 --label no=0 --max-held 400",
+        "queue init desk --evaluators a --undo 0 --random-check-rate 0.25 --label yes=1 --label no=0 --max-held 400",
     );
-    folder.ok("desk add desk items.csv --id id");
+    folder.ok("queue add desk items.csv --id id");
     // A third of all are looked at, the best first, and all that were drawn.
-    let picked = folder.stdout("desk pick desk --reviewer ann -k 320 --json".split(' '));
+    let picked = folder.stdout("queue claim desk --reviewer ann -k 320 --json".split(' '));
     let picked: Value = serde_json::from_str(&picked).unwrap();
     let verdicts = picked["claims"].as_array().unwrap().iter();
     let verdicts: String = verdicts.fold("id,found\n".into(), |all, claim| {
@@ -209,14 +209,14 @@ fn drawn_items_alone_are_weighed() {
         format!("{all}p{n},{}\n", u8::from(n * 7 % 600 >= 300))
     });
     folder.write("verdicts.csv", &verdicts);
-    folder.ok("desk verdict desk verdicts.csv --id id --reward-column found --reviewer ann");
-    let rows = lines(&folder.stdout("desk export desk --drawn".split(' ')));
+    folder.ok("queue verdict desk verdicts.csv --id id --reward-column found --reviewer ann");
+    let rows = lines(&folder.stdout("queue export desk --random-checks-only".split(' ')));
     let weighed = rows.iter().filter(|row| row["reward"].is_number());
     let weights: f64 = weighed.clone().map(|row| 1.0 / row["probability"].as_f64().unwrap()).sum();
     assert!(weighed.clone().count() > 50, "drawn ones are looked at");
     assert!(weighed.clone().all(|row| row["probability"] == 0.25), "not those picked for their scores");
     assert!(weights <= 800.0, "they stand for 600 items: {weights}");
-    folder.ok("desk export desk --drawn --out drawn.csv");
+    folder.ok("queue export desk --random-checks-only --out drawn.csv");
     folder.ok("replay drawn.csv --id item --reward reward --probability probability -k 5 --items 20 --policies average");
 }
 

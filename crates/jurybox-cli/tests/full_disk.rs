@@ -22,7 +22,7 @@ fn told(folder: &Folder, line: &str) -> String {
 
 fn items(folder: &Folder) -> u64 {
     let status: serde_json::Value =
-        serde_json::from_str(&told(folder, "desk status desk --json -q")).unwrap();
+        serde_json::from_str(&told(folder, "queue status desk --json -q")).unwrap();
     status["counts"]["items"].as_u64().unwrap()
 }
 
@@ -54,13 +54,13 @@ fn a_desk_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() 
     folder.write("first.csv", &rows(0));
     let many: Vec<String> = (0..4000).map(|i| format!("m{i},0.{i},0.5")).collect();
     folder.write("many.csv", &format!("id,a,b\n{}\n", many.join("\n")));
-    folder.ok("desk init desk --evaluators a,b --policy average -q");
-    folder.ok("desk add desk first.csv --id id --tag verdict -q");
+    folder.ok("queue init desk --evaluators a,b --policy average -q");
+    folder.ok("queue add desk first.csv --id id --tag verdict -q");
     let before = items(&folder);
     let mut refused = 0;
     // From too little for a single page to enough for all of it.
     for blocks in [1, 60, 120, 250, 500, 1000, 1500] {
-        let output = cramped(&folder, blocks, "desk add desk many.csv --id id");
+        let output = cramped(&folder, blocks, "queue add desk many.csv --id id");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let there = items(&folder);
         if output.status.success() {
@@ -77,11 +77,11 @@ fn a_desk_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() 
         );
         assert!(there >= before, "{blocks} blocks: {there} of {before} items are left");
         let proof = told(&folder, "server verify desk");
-        assert!(proof.contains("lost 0, twice 0, double leases 0"), "{blocks} blocks: {proof}");
+        assert!(proof.contains("lost 0, double verdicts 0, double leases 0"), "{blocks} blocks: {proof}");
     }
     assert!(refused >= 3, "refused {refused} times");
-    folder.ok("desk add desk many.csv --id id -q");
+    folder.ok("queue add desk many.csv --id id -q");
     assert_eq!(items(&folder), before + 4000);
-    folder.ok("desk pick desk --reviewer ann -k 3 -q");
-    assert!(told(&folder, "server verify desk").contains("lost 0, twice 0, double leases 0"));
+    folder.ok("queue claim desk --reviewer ann -k 3 -q");
+    assert!(told(&folder, "server verify desk").contains("lost 0, double verdicts 0, double leases 0"));
 }

@@ -31,7 +31,7 @@ fn a_table_that_was_saved_again_is_learnt_once() {
     folder.write("sorted.csv", &csv([0, 1, 2, 3], ",", "\n", &sorted));
     folder.write("swapped.csv", &csv([3, 2, 0, 1], ";", "\r\n", &rows));
     let learn = |file: &str| folder.ok(&format!("learn {file} --id post --reward verdict --state s.json"));
-    assert!(learn("table.csv").contains("20 of them learnt from"));
+    assert!(learn("table.csv").contains("Learnt from 20 rewards"));
     for again in ["table.csv", "sorted.csv", "swapped.csv"] {
         let messages = learn(again);
         assert!(messages.contains("learnt already, and not counted again"), "{again}: {messages}");
@@ -43,7 +43,7 @@ fn a_table_that_was_saved_again_is_learnt_once() {
     folder.write("other.csv", &csv([0, 1, 2, 3], ",", "\n", &other));
     let messages = learn("other.csv");
     assert!(
-        messages.contains("1 of them learnt from") && messages.contains("19 rows have ids"),
+        messages.contains("Learnt from 1 reward in") && messages.contains("19 rows have ids"),
         "{messages}"
     );
     assert_eq!(folder.seen("s.json")["used"], 21);
@@ -84,19 +84,19 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     }
     let learn =
         |file: &str| folder.ok(&format!("learn --picks {file} --id post --reward found --state s.json"));
-    assert!(learn("sheet.csv").contains("3 learnt from"));
+    assert!(learn("sheet.csv").contains("Learnt from 3 new verdicts"));
     // A verdict that came before is not waited for, though the next file has it not.
     folder.write("later.csv", "post,found\nnobody,1\n");
     let messages =
         folder.ok("learn --picks picks.csv --verdicts later.csv --id post --reward found --state s.json");
-    assert!(messages.contains("0 picks without a verdict yet"), "{messages}");
+    assert!(messages.contains("; 0 without a verdict yet"), "{messages}");
     folder.write("mac.csv", "post;found\r0001;1\r");
     let messages =
         folder.refused("learn --picks picks.csv --verdicts mac.csv --id post --reward found --state s.json");
     assert!(messages.contains("carriage return alone"), "{messages}");
     let messages = learn("picks.csv");
     assert!(
-        messages.contains("0 learnt from") && messages.contains("3 verdicts learnt already"),
+        messages.contains("Learnt from 0 new verdicts") && messages.contains("3 verdicts learnt already"),
         "{messages}"
     );
 }
@@ -146,7 +146,7 @@ fn a_known_pipe_among_files_is_left_out() {
     };
     folder.ok("learn 0.csv --id post --reward verdict --state s.json");
     let messages = piped("learn 1.csv - --id post --reward verdict --state s.json", &table(0));
-    assert!(messages.contains("learnt already, and not counted again; --again would"), "{messages}");
+    assert!(messages.contains("learnt already, and not counted again; --again counts it again"), "{messages}");
     assert_eq!(folder.seen("s.json")["items"], 40);
     // The same bytes as a file of the same call.
     piped("learn 2.csv - --id post --reward verdict --state s.json", &table(2));

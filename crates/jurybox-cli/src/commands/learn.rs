@@ -4,7 +4,7 @@ use super::columns::{COLUMNS, ColumnArgs, LabelArgs, OUTPUT, warn};
 use super::fit_warnings;
 use super::learn_picks;
 use super::names::{self, NameList};
-use super::state::{LockWait, most_trusted, read_if_there, summary_with_warnings, write_back};
+use super::state::{LEARNT, LockWait, most_trusted, read_if_there, summary_with_warnings, write_back};
 use crate::messages::{next, shell, wrote};
 use crate::{advice, output};
 use anyhow::{anyhow, bail};
@@ -21,7 +21,7 @@ Examples:
   # From rows that have a verdict
   jurybox learn history.csv --id post_id --reward verdict --state model.json
   # From verdicts on picks; run it again whenever more have come
-  jurybox learn --picks 'picks*.csv' --verdicts verdicts.csv --id post_id --reward verdict --state model.json";
+  jurybox learn --picks picks.csv --verdicts verdicts.csv --id post_id --state model.json";
 
 /// Learn from scores and rewards of files, or from verdicts on picks
 ///
@@ -117,7 +117,8 @@ impl Args {
         fit_warnings::print(&lesson.state.jury.fit());
         let Lesson { state, taught } = &lesson;
         if self.json {
-            output::versioned("learn", summary_with_warnings(&state.jury, &json!(taught)))?;
+            let counts = output::renamed(taught, &LEARNT)?;
+            output::versioned("learn", summary_with_warnings(&state.jury, &counts))?;
         }
         wrote([&*self.state]);
         next(format_args!(

@@ -2,12 +2,11 @@
 
 use super::fit_warnings;
 use super::learn::Args;
-use super::state::{most_trusted, summary_with_warnings, write_back};
+use super::state::{LEARNT, most_trusted, summary_with_warnings, write_back};
 use crate::messages::{next, shell, wrote};
 use crate::output;
 use anyhow::bail;
 use jurybox_files::{Given, Host, Joining, Returned, State, TakenBack, counted, expand, learn_verdicts};
-use serde_json::json;
 
 /// Adds the verdicts on picks to the state that made the picks.
 pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
@@ -57,7 +56,8 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
 
 fn document(args: &Args, state: &State, back: &TakenBack) -> anyhow::Result<()> {
     if args.json {
-        output::versioned("learn", summary_with_warnings(&state.jury, &json!(back)))
+        let counts = output::renamed(back, &LEARNT)?;
+        output::versioned("learn", summary_with_warnings(&state.jury, &counts))
     } else {
         Ok(())
     }

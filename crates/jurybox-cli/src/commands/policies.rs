@@ -46,7 +46,7 @@ impl Args {
 
     fn list(&self) -> anyhow::Result<()> {
         if self.json {
-            let list: Vec<_> = policies().iter().map(as_json).collect();
+            let list = policies().iter().map(as_json).collect::<Result<Vec<_>, _>>()?;
             return output::versioned("policies", serde_json::json!({ "policies": list }));
         }
         let width = policies().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
@@ -63,7 +63,7 @@ impl Args {
 
     fn show(&self, entry: &Entry) -> anyhow::Result<()> {
         if self.json {
-            return output::versioned("policies", serde_json::json!({ "policies": [as_json(entry)] }));
+            return output::versioned("policies", serde_json::json!({ "policies": [as_json(entry)?] }));
         }
         let mut text = format!("{}: {}\nIn the paper: {}.\n", entry.name, entry.assumes, entry.paper);
         for option in entry.all_options() {
@@ -79,13 +79,14 @@ impl Args {
 }
 
 /// A policy with all of its options, the link included.
-fn as_json(entry: &Entry) -> serde_json::Value {
-    serde_json::json!({
+fn as_json(entry: &Entry) -> serde_json::Result<serde_json::Value> {
+    let options = entry.all_options().map(|option| output::renamed(option, &[("without", "conflicts_with")]));
+    Ok(serde_json::json!({
         "name": entry.name,
         "assumes": entry.assumes,
         "paper": entry.paper,
-        "options": entry.all_options().collect::<Vec<_>>(),
-    })
+        "options": options.collect::<Result<Vec<_>, _>>()?,
+    }))
 }
 
 fn find(name: &str) -> anyhow::Result<&'static Entry> {

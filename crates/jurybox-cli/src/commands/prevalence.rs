@@ -13,8 +13,8 @@ const EXAMPLES: &str = "\
 Examples:
   # The harm rate of a month, from items reviewed with a known probability
   jurybox prevalence month.csv --id post_id --reward harmful --probability p
-  # By language and week
-  jurybox prevalence month.csv --id post_id --reward harmful --probability p --by language --period created/week";
+  # Week by week
+  jurybox prevalence month.csv --id post_id --reward harmful --probability p --period created/week";
 
 /// Estimate the mean reward of all rows (such as a harm rate) from reviewed rows
 ///

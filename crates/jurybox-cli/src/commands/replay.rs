@@ -17,7 +17,7 @@ Examples:
   # Two policies on shuffled rounds of your own history
   jurybox replay history.csv --id post_id --reward verdict --policies adaptive,average --runs 4
   # From a log with the probability of each pick
-  jurybox replay log.csv --reward verdict --probability p --round round -k 1 --policies average,eps-greedy";
+  jurybox replay log.csv --reward verdict --probability p --round round -k 1 --policies average";
 
 /// Replay a history of scores and rewards under each policy
 ///
@@ -89,7 +89,7 @@ pub(crate) struct Args {
     reward_range: Option<(f64, f64)>,
     /// Write every pick: policy, run, round, row, probability; with --probability, every row with the
     /// probabilities, the reward and its regression estimate
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    #[arg(long = "picks", id = "picks_out", value_name = "FILE", help_heading = OUTPUT)]
     picks: Option<PathBuf>,
     /// Write a figure
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]

@@ -175,22 +175,22 @@ fn every_document_is_what_its_schema_says() {
         "report log.csv --reward verdict --probability p --round round -q --json",
         "prevalence log.csv --reward verdict --probability p --by round --evaluators a,b -q --json",
         "prevalence log.csv --reward verdict --probability p --prediction a -q --json",
-        "rank history.csv --worth 0.5 --id id --state model.json --reward verdict -q --json",
+        "rank history.csv --min-reward 0.5 --id id --state model.json --reward verdict -q --json",
         "simulate --runs 2 --rounds 20 --policies esag,uniform --json -q",
         "reproduce theorem3 --out paper --quick --runs 2 --rounds 100 --json -q",
         "demo --out demo.html --json -q",
-        "desk add desk history.csv --id id --ignore verdict --show verdict --json -q",
-        "desk pick desk --reviewer ann -k 3 --json -q",
-        "desk pick desk --reviewer ann --held --json -q",
-        "desk verdict desk verdicts.csv --id id --reward-column found --reviewer bob --json -q",
-        "desk status desk --json -q",
-        "desk report desk --json -q",
+        "queue add desk history.csv --id id --ignore verdict --show verdict --json -q",
+        "queue claim desk --reviewer ann -k 3 --json -q",
+        "queue claim desk --reviewer ann --held --json -q",
+        "queue verdict desk verdicts.csv --id id --reward-column found --reviewer bob --json -q",
+        "queue status desk --json -q",
+        "queue report desk --json -q",
         "server verify desk --json -q",
         "server rebuild desk --json -q",
         "server key add ann --role review --data desk --json -q",
         "server key list --data desk --json -q",
     ];
-    folder.ok("desk init desk --evaluators good,copy,bad,noise -q");
+    folder.ok("queue init desk --evaluators good,copy,bad,noise -q");
     let mut seen = BTreeSet::new();
     for command in commands {
         // Also one that ends with an error, since it refuses some of what it was given, says what became of the rest.

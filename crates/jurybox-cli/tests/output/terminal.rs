@@ -79,7 +79,7 @@ fn a_terminal_that_cannot_move_or_colour_is_not_asked_to() {
         }
     }
     let shown = on_terminal(&folder, &demo, &["TERM=dumb"]);
-    assert!(!shown.contains('\u{1b}') && shown.contains("hour 400: caught by Jurybox"), "{shown:?}");
+    assert!(!shown.contains('\u{1b}') && shown.contains("hour 400: found by Jurybox"), "{shown:?}");
     let long = "simulate --runs 2 --rounds 200 --policies esag";
     let shown = on_terminal(&folder, &long.split(' ').collect::<Vec<_>>(), &["TERM=dumb"]);
     assert!(!shown.contains('\u{1b}') && shown.contains("absolute regret"), "{shown:?}");

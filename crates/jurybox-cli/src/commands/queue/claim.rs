@@ -56,17 +56,19 @@ impl Args {
             (Some(model), claims, limit)
         };
         if self.json {
-            let mut document = json!(claims);
-            if self.held {
-                // Rank and value are known only in the answer to the claim itself.
-                for claim in document.as_array_mut().into_iter().flatten() {
-                    claim["rank"] = serde_json::Value::Null;
-                    claim["value"] = serde_json::Value::Null;
+            let mut items = Vec::with_capacity(claims.len());
+            for claim in &claims {
+                let mut item = output::renamed(claim, &[("explored", "random_check")])?;
+                if self.held {
+                    // Rank and value are known only in the answer to the claim itself.
+                    item["rank"] = serde_json::Value::Null;
+                    item["value"] = serde_json::Value::Null;
                 }
+                items.push(item);
             }
             output::versioned(
                 "queue-claim",
-                json!({ "reviewer": self.reviewer, "model": model, "claims": document, "limited_by": limited_by }),
+                json!({ "reviewer": self.reviewer, "model": model, "claims": items, "limited_by": limited_by }),
             )?;
         } else {
             let mut text = String::new();

@@ -12,8 +12,8 @@ const DEFAULT_NAME: &str = "desk";
 
 const EXAMPLES: &str = "\
 Examples:
-  # Three evaluators, verdicts yes and no, 2% of items checked at random
-  jurybox queue init review --evaluators spam,abuse,reports --label yes=1 --label no=0 --random-check-rate 0.02
+  # Three evaluators; 2% of the items are checked at random
+  jurybox queue init review --evaluators spam,abuse,reports --random-check-rate 0.02
   # Low trust means high risk; two reviewers per item
   jurybox queue init pairs --evaluators spam,trust --invert trust --quorum 2";
 

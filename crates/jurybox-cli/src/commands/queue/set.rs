@@ -5,6 +5,7 @@ use super::super::names::{self, NameList, NameNumbers};
 use super::super::queue_settings::QueueSettings;
 use super::QueueAddress;
 use super::init::evaluators_of;
+use super::status::status_document;
 use crate::messages::{next, say};
 use crate::output;
 use anyhow::ensure;
@@ -109,7 +110,7 @@ impl Args {
             say(format_args!("warning: {warning}"));
         }
         if self.json {
-            output::versioned("queue-status", &status)?;
+            output::versioned("queue-status", status_document(&status)?)?;
         }
         next(format_args!("queue status {}", self.address.argument()));
         Ok(())

@@ -4,7 +4,8 @@ use super::super::columns::OUTPUT;
 use super::QueueAddress;
 use crate::messages::next;
 use crate::output;
-use jurybox_server::{Config, Doors};
+use jurybox_server::{Config, Doors, Status};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 const EXAMPLES: &str = "\
@@ -29,7 +30,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let status = self.address.open()?.status()?;
         if self.json {
-            output::versioned("queue-status", &status)?;
+            output::versioned("queue-status", status_document(&status)?)?;
         } else {
             let (counts, config) = (status.counts, &status.config);
             let mut text = String::new();
@@ -62,6 +63,19 @@ impl Args {
         }
         Ok(())
     }
+}
+
+/// The status as JSON. Settings and totals have other names there than in the database.
+pub(super) fn status_document(status: &Status) -> serde_json::Result<Value> {
+    const SETTINGS: [(&str, &str); 3] = [
+        ("audit_rate", "random_check_rate"),
+        ("audit_share", "random_check_share"),
+        ("doors", "mode"),
+    ];
+    let mut document = json!(status);
+    document["config"] = output::renamed(&status.config, &SETTINGS)?;
+    document["seen"] = output::renamed(&status.seen, &output::SEEN)?;
+    Ok(document)
 }
 
 /// The fixed weights of a queue: `spam=0.7, abuse=0.3`.

@@ -16,12 +16,16 @@ const ENTRY_LIMIT: usize = 5000;
 /// How many refused verdicts a message lists.
 const LISTED: usize = 5;
 
+/// Advice on words that a queue has no reward for.
+const SET_LABELS: &str =
+    "`jurybox queue set DIR --label WORD=NUMBER`, once per word, sets the rewards of words";
+
 const EXAMPLES: &str = "\
 Examples:
   # One verdict
   jurybox queue verdict review --reviewer ann --item p17 --reward 1
-  # The verdicts of a file, with the reviewers in a column
-  jurybox queue verdict review verdicts.csv --id post_id --reward-column verdict --reviewer-column who";
+  # The verdicts of a file
+  jurybox queue verdict review verdicts.csv --id post_id --reward-column verdict --reviewer ann";
 
 /// Give verdicts: one with --item and --reward or --label, or those of a file
 ///
@@ -94,6 +98,9 @@ impl Args {
         };
         let mut queue = self.address.open()?;
         let scale = queue.status()?.config.reward;
+        let has_unknown_word = given.iter().any(|verdict| {
+            verdict.reward.is_none() && reward_of(scale.as_ref(), verdict.label.as_deref()).is_none()
+        });
         let mut verdicts = Vec::with_capacity(given.len());
         let (mut accepted, mut repeated, mut rejected): (u64, u64, Vec<Rejected>) = Default::default();
         // The last verdicts once these are taken: a file may revise a verdict more than once.
@@ -144,19 +151,15 @@ impl Args {
             (accepted, repeated) = (accepted + new, repeated + old);
             rejected.extend(refused);
         }
-        self.tell(accepted, repeated, &rejected)?;
+        // The queue refuses a word that it has no reward for, among other things.
+        let advised = |error| if has_unknown_word { Advised::new(error, SET_LABELS) } else { error };
+        self.tell(accepted, repeated, &rejected).map_err(advised)?;
         if let (Some(item), Some(reviewer), [refused]) = (&self.item, &self.reviewer, &rejected[..]) {
             let error = anyhow!("{}: {}", refused.id, refused.why);
-            if self.reward.is_none() && reward_of(scale.as_ref(), self.label.as_deref()).is_none() {
-                return Err(Advised::new(
-                    error,
-                    "`jurybox queue set DIR --label WORD=NUMBER`, once per word, sets the rewards of words",
-                ));
-            }
-            if queue.last_verdict(item, reviewer)?.is_some() && !self.revise {
+            if !has_unknown_word && !self.revise && queue.last_verdict(item, reviewer)?.is_some() {
                 return Err(Advised::new(error, format!("pass --revise if {reviewer} changed their mind")));
             }
-            return Err(error);
+            return Err(advised(error));
         }
         let reviewer = self.reviewer.as_ref().map_or("NAME".into(), shell);
         next(format_args!("queue claim {} --reviewer {reviewer}", self.address.argument()));
