@@ -1,7 +1,8 @@
 //! Advice on errors and warnings, in the options of the command line.
 //!
-//! The libraries say what is wrong and where; they do not know by which options a person asked. Advice
-//! is chosen by the variant and the typed fields of an error, never by the words of its message.
+//! The libraries say what is wrong and where; they do not know by which options a person asked.
+//! Advice is chosen by the variant and the typed fields of an error, never by the words of its
+//! message.
 
 use jurybox_files::{Error, Odd, Told, Warning};
 use std::fmt;
@@ -250,8 +251,8 @@ mod tests {
         assert_eq!(on(&anyhow::anyhow!("something else")), None);
     }
 
-    /// Messages do not choose advice: an error that has only the words of another gets none, and words
-    /// put before an error change nothing.
+    /// Messages do not choose advice: an error that has only the words of another gets none, and
+    /// words put before an error change nothing.
     #[test]
     fn no_message_changes_advice() {
         let errors = [

@@ -1,7 +1,8 @@
 //! The `jurybox` command: parsing, exit codes and the text of errors.
 //!
-//! Each subcommand is one file under `commands/` with its arguments and `run`. Results go to standard
-//! output (`output.rs`), messages to standard error (`messages.rs`). Only this file chooses exit codes.
+//! Each subcommand is one file under `commands/` with its arguments and `run`. Results go to
+//! standard output (`output.rs`), messages to standard error (`messages.rs`). Only this file
+//! chooses exit codes.
 #![forbid(unsafe_code)]
 
 mod advice;
@@ -72,7 +73,8 @@ fn main() -> ExitCode {
                 Some(advice) => format!("error: {error:#}; {advice}"),
                 None => format!("error: {error:#}"),
             };
-            // Names and cells come from anywhere. Only errors in a settings file span several lines.
+            // Names and cells come from anywhere. Only errors in a settings file span several
+            // lines.
             messages::line(&jurybox_files::plain(&message, advice::draws_settings(&error)));
             if commands::interrupted() { INTERRUPTED.into() } else { ExitCode::FAILURE }
         }
@@ -121,7 +123,8 @@ mod tests {
         command
     }
 
-    /// An option that stands under a shared heading in one command stands under it in every command.
+    /// An option that stands under a shared heading in one command stands under it in every
+    /// command.
     #[test]
     fn options_stand_under_the_same_heading_everywhere() {
         let mut uses: BTreeMap<String, Vec<(String, BTreeSet<String>)>> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Messages on standard error. `--quiet` stops messages and warnings, but neither results nor errors.
+//! Messages on standard error. `--quiet` stops messages and warnings, but neither results nor
+//! errors.
 
 use jurybox_files::plain;
 use std::fmt;
@@ -41,7 +42,8 @@ pub(crate) fn warnings() -> Vec<String> {
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Prints a line even with `--quiet`. A failed write (full disk, closed pipe) does not stop the work.
+/// Prints a line even with `--quiet`. A failed write (full disk, closed pipe) does not stop the
+/// work.
 pub(crate) fn line(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
@@ -74,7 +76,8 @@ pub(crate) fn shell(word: impl fmt::Display) -> String {
     }
 }
 
-/// Whether standard error is a terminal that can redraw lines. Progress bars are shown nowhere else.
+/// Whether standard error is a terminal that can redraw lines. Progress bars are shown nowhere
+/// else.
 pub(crate) fn can_redraw() -> bool {
     !is_quiet() && !is_dumb() && stderr().is_terminal()
 }

@@ -37,7 +37,8 @@ struct NamedDocument<T> {
     body: T,
 }
 
-/// A value as JSON, with some of its fields renamed, where documents have other names than stored data.
+/// A value as JSON, with some of its fields renamed, where documents have other names than stored
+/// data.
 pub(crate) fn renamed(value: impl Serialize, names: &[(&str, &str)]) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(value)?;
     if let Value::Object(fields) = &mut value {
@@ -88,7 +89,8 @@ pub(crate) fn document(value: &impl Serialize) -> anyhow::Result<()> {
     text_to_stdout(&text)
 }
 
-/// Writes text. On a terminal, control characters are escaped; files and pipes get the text unchanged.
+/// Writes text. On a terminal, control characters are escaped; files and pipes get the text
+/// unchanged.
 pub(crate) fn text_to_stdout(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() { plain(text, true) } else { text.into() };

@@ -1,4 +1,4 @@
-//! What a queue gives back: every item with all that was said of it, in every format, over HTTP too, and readable by the commands that learn.
+//! Exports of a queue: every item with its verdicts, in every format, by command and over HTTP.
 #![cfg(unix)]
 
 mod folder;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use server::Server;
 use std::fmt::Write;
 
-/// A desk with forty items: eight looked at, one decided by a rule, one by a verdict that nobody had asked for.
+/// A queue with forty items: eight reviewed, one decided by a rule, one decided without a claim.
 fn desk(name: &str) -> Folder {
     let folder = Folder::new(name);
     let mut items = String::from("post,spam,abuse,language,likes,text\n");
@@ -62,7 +62,7 @@ fn everything_is_given_back_and_nothing_is_made_up() {
         assert_eq!(row["label"], if row["reward"] == 1.0 { "harmful" } else { "fine" });
         assert_eq!(row["payload"]["text"], format!("text, {}", &row["item"].as_str().unwrap()[1..]));
     }
-    // Nobody had been given these: there is no probability with which they were to be looked at.
+    // Items that were never claimed have no probability of being reviewed.
     let (rule, unasked, waiting) = (row("p0"), row("p1"), row("p2"));
     assert_eq!(
         (&rule["reward"], &rule["source"], &rule["probability"]),
@@ -95,11 +95,11 @@ fn an_item_is_one_row_however_many_looked() {
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[0]["reward"], rows[0]["verdicts"].as_array().unwrap().len()), (&json!(1.0), 2));
     assert_eq!(rows[0]["verdicts"][1]["decides"], true);
-    // One of two has looked: nothing is decided yet.
+    // One of two reviewers has given a verdict: the item is not decided.
     assert_eq!((&rows[1]["reward"], rows[1]["verdicts"].as_array().unwrap().len()), (&Value::Null, 1));
 }
 
-/// While a server has the folder, from where it keeps its records by itself; and from the queue's page.
+/// `jurybox export` reads the default folder of a running server, and so does the queue's page.
 #[test]
 fn a_queue_that_is_served_gives_back_skips_too() {
     let folder = Folder::new("export-served");
@@ -125,7 +125,8 @@ fn a_queue_that_is_served_gives_back_skips_too() {
     }
 }
 
-/// What strangers wrote is no formula in the CSV of an export, unless somebody asks for it; numbers stay numbers.
+/// Text of strangers is not a formula in exported CSV, unless an option allows it; numbers stay
+/// numbers.
 #[test]
 fn an_export_has_no_formula() {
     let folder = Folder::new("export-formula");
@@ -152,7 +153,7 @@ fn an_export_has_no_formula() {
     assert!(raw.contains("\n=HYPERLINK(A1),") && raw.contains("\n\t+1,") && raw.contains(",@x,"), "{raw}");
 }
 
-/// Every format says the same, from the command and over HTTP, and is learnt from and replayed as it is.
+/// Command and HTTP export the same in every format, and `learn` and `replay` read it.
 #[test]
 fn what_is_exported_is_read_straight_back() {
     let folder = desk("export-back");
@@ -176,7 +177,7 @@ fn what_is_exported_is_read_straight_back() {
             folder.ok(&format!("learn by-command.{format} --id item --reward reward --state {format}.json"));
         assert!(said.contains("evaluators: spam, abuse; reward: reward"), "{format}: {said}");
         let seen = folder.seen(&format!("{format}.json"));
-        // Eight and the one that came unasked; what a rule decided teaches nothing.
+        // Eight claims and the item decided without one; nothing is learnt from a rule's verdict.
         assert_eq!((&seen["used"], &seen["items"]), (&json!(9), &json!(40)), "{format}");
         let replay = |file: &str| {
             format!(
@@ -189,8 +190,8 @@ fn what_is_exported_is_read_straight_back() {
     assert_eq!(folder.seen("csv.json"), folder.seen("parquet.json"));
 }
 
-/// Items that were picked for their scores would be looked at whether drawn or not: those drawn alone stand for all, each for as many as its
-/// probability says.
+/// Items claimed for their scores are reviewed whether checked or not. Random checks alone stand
+/// for all items, each weighted by one over its probability.
 #[test]
 fn drawn_items_alone_are_weighed() {
     let folder = Folder::new("export-drawn");
@@ -200,7 +201,7 @@ fn drawn_items_alone_are_weighed() {
         "queue init desk --evaluators a --undo 0 --random-check-rate 0.25 --label yes=1 --label no=0 --max-held 400",
     );
     folder.ok("queue add desk items.csv --id id");
-    // A third of all are looked at, the best first, and all that were drawn.
+    // A third of all items is claimed: the best, and all random checks.
     let picked = folder.stdout("queue claim desk --reviewer ann -k 320 --json".split(' '));
     let picked: Value = serde_json::from_str(&picked).unwrap();
     let verdicts = picked["claims"].as_array().unwrap().iter();
@@ -220,7 +221,7 @@ fn drawn_items_alone_are_weighed() {
     folder.ok("replay drawn.csv --id item --reward reward --probability probability -k 5 --items 20 --policies average");
 }
 
-/// The body of an answer whose length was not known beforehand.
+/// The body of a chunked HTTP response.
 fn unchunked(body: &str) -> String {
     let (mut text, mut rest) = (String::new(), body);
     while let Some((length, after)) = rest.split_once("\r\n") {

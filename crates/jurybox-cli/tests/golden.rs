@@ -1,9 +1,9 @@
-//! Golden command-line cases: every file under `tests/cases` is a command and what it must print, and the commands on the
-//! how-to pages of the book print what the pages say.
+//! Golden cases: commands under `tests/cases` and on pages of the book, with the output that they
+//! print.
 
 use std::path::Path;
 
-/// What a report is dated with: a page is the same every day.
+/// The date of reports, fixed so that pages are the same every day.
 const NOW: &str = "1794787867";
 
 #[test]
@@ -11,7 +11,7 @@ fn golden() {
     trycmd::TestCases::new().case("tests/cases/*.toml").case("tests/cases/*.md").case("../../docs/src/*.md");
 }
 
-/// Days as people have them: with scripts of the shell, which find the command as a person's shell would.
+/// The pages with shell scripts, which find `jurybox` in the PATH.
 #[cfg(unix)]
 #[test]
 fn days() {
@@ -24,7 +24,7 @@ fn days() {
         .case("../../docs/src/days/*.md");
 }
 
-/// The scripts that the pages show are those that the tests run.
+/// The scripts printed on the pages are the scripts that the tests run.
 #[test]
 fn pages_show_the_scripts_that_are_run() {
     let days = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/days");

@@ -1,4 +1,5 @@
-//! Options shared by the commands that read files: the files, their format and the roles of columns.
+//! Options shared by the commands that read files: the files, their format and the roles of
+//! columns.
 
 use super::names::{self, NameList, NameNumbers};
 use super::progress;
@@ -19,11 +20,13 @@ const FILE_FORMAT: &str = "File format";
 /// The input files and the roles of their columns.
 #[derive(clap::Args)]
 pub(crate) struct ColumnArgs {
-    /// CSV, JSON lines or Parquet, plain, .gz or .zst; a pattern such as 'day-*.csv'; - for standard input
+    /// CSV, JSON lines or Parquet, plain, .gz or .zst; a pattern such as 'day-*.csv'; - for
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// Columns of scores, separated by commas: 'spam,"abuse, strict"'; scores.gpt is a field of nested JSON
-    /// [default: all numeric columns without another role, unless named or numbered like an id]
+    /// Columns of scores, separated by commas: 'spam,"abuse, strict"'; scores.gpt is a field of
+    /// nested JSON [default: all numeric columns without another role, unless named or numbered
+    /// like an id]
     #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
     evaluators: Vec<NameList>,
     /// Columns that identify an item
@@ -58,12 +61,12 @@ struct FileFormatArgs {
     /// Decimal sign, `,` or `.` [default: detected]
     #[arg(long, help_heading = FILE_FORMAT, value_name = "CHARACTER")]
     decimal: Option<Decimal>,
-    /// Further words for a missing score, such as 'k.A.,-99' [always: an empty cell, NA, N/A, #N/A, NaN,
-    /// null, none, - and ?]
+    /// Further words for a missing score, such as 'k.A.,-99' [always: an empty cell, NA, N/A, #N/A,
+    /// NaN, null, none, - and ?]
     #[arg(long, help_heading = FILE_FORMAT, value_name = "WORDS", allow_hyphen_values = true)]
     na: Vec<NameList>,
-    /// One grade per row: the columns of item, judge and grade. Pivoted in memory (8 bytes per item and
-    /// judge); other columns keep their first value
+    /// One grade per row: the columns of item, judge and grade. Pivoted in memory (8 bytes per item
+    /// and judge); other columns keep their first value
     #[arg(long, help_heading = FILE_FORMAT, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
     long: Option<Long>,
 }
@@ -161,7 +164,8 @@ impl ColumnArgs {
         self.open_paths(&expand(&self.files)?, special)
     }
 
-    /// Opens these files in place of those on the command line, and prints the roles of their columns.
+    /// Opens these files in place of those on the command line, and prints the roles of their
+    /// columns.
     pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &CommandColumns<'_>) -> anyhow::Result<Table> {
         let roles = self.roles();
         let roles = Roles {
@@ -255,8 +259,8 @@ impl ColumnArgs {
         table.warnings().iter().for_each(warn);
     }
 
-    /// Warns of numeric columns that the state does not know and that may be evaluators. A state whose
-    /// evaluators were named on purpose gets no warning.
+    /// Warns of numeric columns that the state does not know and that may be evaluators. A state
+    /// whose evaluators were named on purpose gets no warning.
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn warn_of_unknown(&self, taken: &Taken, memory: Option<&Remembered>) {
         let unknown: Vec<String> = taken.unknown_to_the_jury().map(|name| format!("`{name}`")).collect();

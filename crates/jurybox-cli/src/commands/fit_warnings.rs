@@ -1,4 +1,5 @@
-//! Alarms about changed evaluators and diagnostics of a fit, for the terminal and for JSON documents.
+//! Alarms about changed evaluators and diagnostics of a fit, for the terminal and for JSON
+//! documents.
 
 use crate::messages::say;
 use jurybox::{Alarm, Doubt, Fitted};

@@ -26,14 +26,15 @@ const MAX_UNREADABLE: usize = 1000;
 /// The columns of tags, of the payload that reviewers see, and of golden answers.
 #[derive(clap::Args)]
 pub(crate) struct ItemColumns {
-    /// Columns of tags, such as language, by which claims can filter [default: those of the last file]
+    /// Columns of tags, such as language, by which claims can filter [default: those of the last
+    /// file]
     #[arg(long, alias = "tags", value_name = "COLUMNS", help_heading = COLUMNS)]
     tag: Vec<NameList>,
     /// Columns that reviewers see [default: those of the last file]
     #[arg(long, alias = "payload", value_name = "COLUMNS", help_heading = COLUMNS)]
     show: Vec<NameList>,
-    /// The column with the right label or reward of golden items (test questions), else empty; reviewers do not
-    /// see it, and are measured by it [default: that of the last file]
+    /// The column with the right label or reward of golden items (test questions), else empty;
+    /// reviewers do not see it, and are measured by it [default: that of the last file]
     #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     golden: Option<String>,
 }
@@ -97,21 +98,24 @@ pub(crate) struct AddSummary {
     pub(crate) refused: u64,
     /// Rows with an id of an earlier row of these files.
     pub(crate) repeated_rows: u64,
-    /// Rows without a payload: their cells are empty, or the files have only a part of the payload columns.
+    /// Rows without a payload: their cells are empty, or the files have only a part of the payload
+    /// columns.
     pub(crate) without_payload: u64,
     /// Tag and payload columns that these files do not have.
     pub(crate) missing_columns: Vec<String>,
-    /// The payload columns that these files have, if they have only some. No payload is replaced then.
+    /// The payload columns that these files have, if they have only some. No payload is replaced
+    /// then.
     pub(crate) partial_payload: Vec<String>,
     /// The first refused items.
     pub(crate) rejected: Vec<Rejected>,
 }
 
 impl ItemFiles {
-    /// Opens files for a queue with the evaluators `known`, or with those of the files if there are none.
+    /// Opens files for a queue with the evaluators `known`, or with those of the files if there are
+    /// none.
     ///
-    /// `before` has the columns of the last file. With `must_show`, every column without another use
-    /// becomes payload if no column was named.
+    /// `before` has the columns of the last file. With `must_show`, every column without another
+    /// use becomes payload if no column was named.
     pub(crate) fn open(
         columns: &ColumnArgs,
         others: &ItemColumns,
@@ -286,7 +290,8 @@ fn unreadable(error: &Error) -> Rejected {
     Rejected { id: position.into(), why: why.into() }
 }
 
-/// The error that ends reading after the queue has refused a request. The caller reports the refusal.
+/// The error that ends reading after the queue has refused a request. The caller reports the
+/// refusal.
 fn stopped(table: &Table) -> Error {
     let source = std::io::Error::other("its rows are not taken");
     Error::Io { path: table.path().into(), doing: "hand over", source }

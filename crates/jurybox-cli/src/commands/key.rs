@@ -64,7 +64,8 @@ enum KeyCommand {
     Add {
         /// Name of the key, which the activity log records
         name: String,
-        /// What the key may do: read (view), write (send items), review (claim, give verdicts), admin (everything); separated by commas
+        /// What the key may do: read (view), write (send items), review (claim, give verdicts),
+        /// admin (everything); separated by commas
         #[arg(long, value_name = "ROLES", value_delimiter = ',', required = true)]
         role: Vec<Role>,
         /// Queues that it opens, separated by commas [default: all]

@@ -19,7 +19,8 @@ pub(crate) fn interrupted() -> bool {
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
-        // If the handler cannot be set, Ctrl-C ends the program; finished runs are on disk either way.
+        // If the handler cannot be set, Ctrl-C ends the program; finished runs are on disk either
+        // way.
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
                 std::process::exit(crate::INTERRUPTED.into());

@@ -25,12 +25,13 @@ Examples:
 
 /// Learn from scores and rewards of files, or from verdicts on picks
 ///
-/// Adds to the state if there is one, else creates it. Rewards teach which evaluators to trust; some
-/// policies learn from scores alone, too. A file or a verdict that was learnt before is not counted
-/// again.
+/// Adds to the state if there is one, else creates it. Rewards teach which evaluators to trust;
+/// some policies learn from scores alone, too. A file or a verdict that was learnt before is not
+/// counted again.
 ///
-/// With --picks, verdicts are joined by --id to the files that `jurybox pick` wrote. They may come late
-/// and in parts: each is learnt once, with the scores, the probability and the time of its pick.
+/// With --picks, verdicts are joined by --id to the files that `jurybox pick` wrote. They may come
+/// late and in parts: each is learnt once, with the scores, the probability and the time of its
+/// pick.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -63,8 +64,8 @@ pub(crate) struct Args {
     /// Which policy learns [default: that of the state, else adaptive]
     #[arg(long)]
     policy: Option<Spec>,
-    /// The time of the first round, a whole number such as a timestamp; each further round is one later
-    /// [default: one after the latest in the state]
+    /// The time of the first round, a whole number such as a timestamp; each further round is one
+    /// later [default: one after the latest in the state]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
     /// Learn again what the state has learnt before, and count it twice

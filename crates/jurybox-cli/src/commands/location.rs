@@ -3,7 +3,8 @@
 use jurybox_server::Place;
 use std::ffi::OsString;
 
-/// Parses a location: a folder, `env:NAME` or `file:PATH` with the URL of a database, or the URL itself.
+/// Parses a location: a folder, `env:NAME` or `file:PATH` with the URL of a database, or the URL
+/// itself.
 ///
 /// A variable or a file keeps a password off the command line, where other users could read it.
 pub(crate) fn parse(argument: OsString) -> Result<Place, String> {
@@ -20,8 +21,8 @@ pub(crate) fn parse(argument: OsString) -> Result<Place, String> {
     Ok(if is_url(text) { Place::Database(text.into()) } else { Place::Folder(argument.into()) })
 }
 
-/// The database of a URL from the variable or file `name`. An error does not repeat the text: it may be
-/// a password.
+/// The database of a URL from the variable or file `name`. An error does not repeat the text: it
+/// may be a password.
 fn of_url(name: &str, url: &str) -> Result<Place, String> {
     if is_url(url) {
         Ok(Place::Database(url.into()))
@@ -40,7 +41,8 @@ pub(crate) fn parser() -> impl clap::builder::TypedValueParser<Value = Place> {
     clap::builder::OsStringValueParser::new().try_map(parse)
 }
 
-/// A location as an argument of a suggested command. A URL may have a password, so it is not repeated.
+/// A location as an argument of a suggested command. A URL may have a password, so it is not
+/// repeated.
 pub(crate) fn argument(place: &Place) -> String {
     match place {
         Place::Folder(folder) => crate::messages::shell(folder.display()),

@@ -1,4 +1,5 @@
-//! `jurybox man`: the manual pages and the reference of the book, made from the command line's help.
+//! `jurybox man`: the manual pages and the reference of the book, made from the command line's
+//! help.
 
 use super::lab;
 use crate::messages::{say, shell};

@@ -17,8 +17,9 @@ Examples:
 
 /// Merge states that were learnt from different data
 ///
-/// The result is the state that would have learnt from all of it. States that share a file or a round
-/// of picks are refused, since that would count twice. The output may replace one of the inputs.
+/// The result is the state that would have learnt from all of it. States that share a file or a
+/// round of picks are refused, since that would count twice. The output may replace one of the
+/// inputs.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -81,7 +82,8 @@ impl Args {
         }
         sum.memory.merge(&state.memory)?;
         let mut jury = state.jury.clone();
-        // The order of evaluators does not matter; evaluators that differ are refused by the merge below.
+        // The order of evaluators does not matter; evaluators that differ are refused by the merge
+        // below.
         if jury.evaluators().len() == sum.jury.evaluators().len() {
             let _ = Seated::again(&mut jury, sum.jury.evaluators(), May::Lack);
         }

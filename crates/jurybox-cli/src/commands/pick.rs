@@ -48,26 +48,29 @@ pub(crate) struct Args {
     /// Pick the rows with at least this expected reward, maybe none; the policy must expect rewards
     #[arg(long, value_name = "REWARD", allow_hyphen_values = true)]
     min_reward: Option<f64>,
-    /// Columns with the group of an item, such as its language, for a new state: weights may differ by group
+    /// Columns with the group of an item, such as its language, for a new state: weights may differ
+    /// by group
     #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
     context: Vec<NameList>,
     /// The policy of a new state [default: adaptive]
     #[arg(long)]
     policy: Option<Spec>,
-    /// The time of the round, a whole number such as a timestamp, written into the picks [default: the
-    /// number of rounds that the state has seen]
+    /// The time of the round, a whole number such as a timestamp, written into the picks [default:
+    /// the number of rounds that the state has seen]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
     /// Only choose; leave the state unchanged
     #[arg(long)]
     no_observe: bool,
-    /// Write every row in the order of the file with its probability: a log for `replay --probability`
+    /// Write every row in the order of the file with its probability: a log for `replay
+    /// --probability`
     #[arg(long, help_heading = OUTPUT)]
     all: bool,
     /// Print one JSON document: the picks with their receipts, and how they were made
     #[arg(long, conflicts_with = "all", help_heading = OUTPUT)]
     json: bool,
-    /// Output file; its name says the format: .csv, .jsonl or .parquet, with .gz or .zst [default: standard output]
+    /// Output file; its name says the format: .csv, .jsonl or .parquet, with .gz or .zst [default:
+    /// standard output]
     #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -131,12 +134,14 @@ impl Args {
             self.finish(false);
             return Ok(());
         }
-        // The state is written to a temporary file first, so that a full disk is found before anybody has
-        // the picks. If writing the picks fails, the round has not happened and can be repeated.
+        // The state is written to a temporary file first, so that a full disk is found before
+        // anybody has the picks. If writing the picks fails, the round has not happened and can be
+        // repeated.
         let ready = round.state.ready(&self.state)?;
         if let Err(error) = self.write(&table, &round) {
             if is_closed_pipe(&error) {
-                // For a plain list this is success. Here nobody has all picks, so there was no round.
+                // For a plain list this is success. Here nobody has all picks, so there was no
+                // round.
                 bail!("the reader of the picks left before the last one: the round is not counted");
             }
             return Err(error);

@@ -18,14 +18,16 @@ Examples:
 
 /// Estimate the mean reward of all rows (such as a harm rate) from reviewed rows
 ///
-/// Rows are all items, with a reward where one was reviewed and with the probability of being reviewed.
-/// Rewards are weighted by one over this probability; predictions of a jury for the other rows make the
-/// interval narrower (prediction-powered inference, cross-fitted in five folds). 95% intervals hold if
-/// the range of rewards is known and probabilities are not extreme; others are marked `?`.
+/// Rows are all items, with a reward where one was reviewed and with the probability of being
+/// reviewed. Rewards are weighted by one over this probability; predictions of a jury for the other
+/// rows make the interval narrower (prediction-powered inference, cross-fitted in five folds). 95%
+/// intervals hold if the range of rewards is known and probabilities are not extreme; others are
+/// marked `?`.
 ///
-/// Rates count verdicts as reviewers give them, unless --golden corrects them. Rows with the same --id
-/// (a thread, an author) count as one cluster. Picks without a verdict widen the interval by every
-/// verdict they may get. Scores, rewards and probabilities are held in memory (8 bytes per number).
+/// Rates count verdicts as reviewers give them, unless --golden corrects them. Rows with the same
+/// --id (a thread, an author) count as one cluster. Picks without a verdict widen the interval by
+/// every verdict they may get. Scores, rewards and probabilities are held in memory (8 bytes per
+/// number).
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -39,11 +41,12 @@ pub(crate) struct Args {
     /// The column with each row's probability of being reviewed; may be empty where nobody reviewed
     #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     probability: String,
-    /// The column with the right answer of golden items, 1 or 0, else empty: rates are corrected by how
-    /// often reviewers err on them; golden items count for nothing else
+    /// The column with the right answer of golden items, 1 or 0, else empty: rates are corrected by
+    /// how often reviewers err on them; golden items count for nothing else
     #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     golden: Option<String>,
-    /// The column that names who gave each verdict: weights each reviewer's errors by their share of the other verdicts
+    /// The column that names who gave each verdict: weights each reviewer's errors by their share
+    /// of the other verdicts
     #[arg(long, value_name = "COLUMN", requires = "golden", help_heading = COLUMNS)]
     reviewer: Option<String>,
     /// Estimate each value of this column apart, such as language

@@ -5,8 +5,8 @@ use jurybox_server::{Change, Rewards};
 
 const QUEUE_SETTINGS: &str = "Queue settings";
 
-/// The settings of a queue besides its evaluators. A setting that is not given stays, or has its default
-/// in a new queue.
+/// The settings of a queue besides its evaluators. A setting that is not given stays, or has its
+/// default in a new queue.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct QueueSettings {
     /// The policy that ranks; one that draws its picks at random is refused [new queue: adaptive]
@@ -21,7 +21,8 @@ pub(crate) struct QueueSettings {
     /// Reviewers per item; if they disagree, more are asked [new queue: 1]
     #[arg(long, value_name = "N", help_heading = QUEUE_SETTINGS)]
     quorum: Option<u8>,
-    /// Share of new items that are reviewed whatever their scores, to measure what is missed [new queue: 0]
+    /// Share of new items that are reviewed whatever their scores, to measure what is missed [new
+    /// queue: 0]
     #[arg(long, value_name = "SHARE", help_heading = QUEUE_SETTINGS)]
     random_check_rate: Option<f64>,
     /// Largest share of a claim that random checks take [new queue: 0.25]
@@ -45,7 +46,8 @@ pub(crate) struct QueueSettings {
     /// Most items that a reviewer holds at once, or K if that is more [new queue: 100]
     #[arg(long, value_name = "N", help_heading = QUEUE_SETTINGS)]
     max_held: Option<u32>,
-    /// Lowest and highest reward; other verdicts are refused [without: 0..1, widened by rewards so far]
+    /// Lowest and highest reward; other verdicts are refused [without: 0..1, widened by rewards so
+    /// far]
     #[arg(long, value_name = "LOWEST..HIGHEST", value_parser = ends, allow_hyphen_values = true, help_heading = QUEUE_SETTINGS)]
     reward_scale: Option<(f64, f64)>,
     /// A word for a verdict, and its reward, such as harmful=1; repeat it per word
@@ -87,8 +89,8 @@ impl QueueSettings {
         }
     }
 
-    /// The reward scale: as given, else as before, else from the lowest to the highest reward of a word.
-    /// New words are added to those of before. None if neither scale nor words are given.
+    /// The reward scale: as given, else as before, else from the lowest to the highest reward of a
+    /// word. New words are added to those of before. None if neither scale nor words are given.
     fn rewards(&self, before: Option<&Rewards>) -> Option<Rewards> {
         if self.reward_scale.is_none() && self.labels.is_empty() {
             return None;

@@ -28,8 +28,8 @@ Examples:
 /// Without a state, the policy first measures the scores themselves. With --state it ranks by what
 /// `jurybox learn` has learnt. Other columns are written unchanged.
 ///
-/// This is a plain list: it explores nothing and changes no state. To learn from the verdicts on it,
-/// use `jurybox pick`.
+/// This is a plain list: it explores nothing and changes no state. To learn from the verdicts on
+/// it, use `jurybox pick`.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -39,7 +39,8 @@ pub(crate) struct Args {
     /// How many rows to keep [default: 100; with --min-reward, no limit]
     #[arg(short, long)]
     k: Option<usize>,
-    /// Keep the rows with at least this expected reward; needs the --state of a policy that expects rewards
+    /// Keep the rows with at least this expected reward; needs the --state of a policy that expects
+    /// rewards
     #[arg(long, value_name = "REWARD", allow_hyphen_values = true, conflicts_with = "all")]
     min_reward: Option<f64>,
     /// How to rank, such as 'esag' or 'average'; see `jurybox policies`
@@ -48,11 +49,12 @@ pub(crate) struct Args {
     /// A state as written by `jurybox learn` or `pick`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "weights", "sigma"])]
     state: Option<PathBuf>,
-    /// Noise levels of evaluators, such as spam=0.1,abuse=0.3; the default policy is then esag [default:
-    /// estimated]
+    /// Noise levels of evaluators, such as spam=0.1,abuse=0.3; the default policy is then esag
+    /// [default: estimated]
     #[arg(long, value_name = "NAME=SIGMA", conflicts_with = "weights")]
     sigma: Vec<NameNumbers>,
-    /// Measure the scores on every row; above 262144 rows of steady scores the policy takes a sample
+    /// Measure the scores on every row; above 262144 rows of steady scores the policy takes a
+    /// sample
     #[arg(long, conflicts_with_all = ["state", "weights"])]
     every_row: bool,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
@@ -73,7 +75,8 @@ pub(crate) struct Args {
     /// Write every row with its score, in the order of the file
     #[arg(long, conflicts_with = "json", help_heading = OUTPUT)]
     all: bool,
-    /// Output file; its name says the format: .csv, .jsonl or .parquet, with .gz or .zst [default: standard output]
+    /// Output file; its name says the format: .csv, .jsonl or .parquet, with .gz or .zst [default:
+    /// standard output]
     #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -171,7 +174,8 @@ impl Args {
         Ok(())
     }
 
-    /// Says what was written, and how to go on: learn from a reward column that is there, else pick.
+    /// Says what was written, and how to go on: learn from a reward column that is there, else
+    /// pick.
     fn finish(&self) {
         wrote(self.out.as_deref());
         let (files, id) = (self.columns.files_argument(), self.columns.id_argument());
@@ -186,8 +190,8 @@ impl Args {
         next(format_args!("pick {files} --id {id}{k} --state {state} --out picks.csv"));
     }
 
-    /// Whether the policy surveys the scores before it ranks. A policy that needs to know the evaluators
-    /// to say so is taken to do it.
+    /// Whether the policy surveys the scores before it ranks. A policy that needs to know the
+    /// evaluators to say so is taken to do it.
     fn surveys_first(&self) -> bool {
         let spec = self.policy.clone().unwrap_or_default();
         let alone = Evaluators::numbered(1).and_then(|evaluators| Jury::new(&spec, evaluators));

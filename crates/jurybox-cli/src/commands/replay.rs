@@ -21,12 +21,14 @@ Examples:
 
 /// Replay a history of scores and rewards under each policy
 ///
-/// Rows are shuffled into random rounds; with --round they keep the rounds of the file, with --pool they
-/// wait in one pool until picked, with --folds each fold is ranked by what the others taught. A row (with
-/// --id, an item) is reviewed once per run: a learnt reward is never also counted as found.
+/// Rows are shuffled into random rounds; with --round they keep the rounds of the file, with --pool
+/// they wait in one pool until picked, with --folds each fold is ranked by what the others taught.
+/// A row (with --id, an item) is reviewed once per run: a learnt reward is never also counted as
+/// found.
 ///
-/// Policies learn from rewards scaled to 0..1 by the range of the file; reports use the file's scale.
-/// Scores, rewards and rounds are held in memory (8 bytes per number), other columns are not.
+/// Policies learn from rewards scaled to 0..1 by the range of the file; reports use the file's
+/// scale. Scores, rewards and rounds are held in memory (8 bytes per number), other columns are
+/// not.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -37,17 +39,19 @@ pub(crate) struct Args {
     reward: String,
     #[command(flatten)]
     labels: LabelArgs,
-    /// Columns with the group of an item, such as its language, for policies whose weights differ by group
+    /// Columns with the group of an item, such as its language, for policies whose weights differ
+    /// by group
     #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
     context: Vec<NameList>,
     /// The column that names the round of each row, instead of random rounds
     #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     round: Option<String>,
-    /// The column with the logged probability of each pick: rewards are then estimated off-policy, in the
-    /// rounds of the log (without --round, --items rows each in the order of the file)
+    /// The column with the logged probability of each pick: rewards are then estimated off-policy,
+    /// in the rounds of the log (without --round, --items rows each in the order of the file)
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["pool", "folds", "reuse", "svg"], help_heading = COLUMNS)]
     probability: Option<String>,
-    /// One pool of all rows: --k picks per step until the --budget is spent; each run has a random 80% of rows
+    /// One pool of all rows: --k picks per step until the --budget is spent; each run has a random
+    /// 80% of rows
     #[arg(long, conflicts_with_all = ["round", "items", "rounds", "folds", "reuse"])]
     pool: bool,
     /// Labels per run in a pool
@@ -83,12 +87,12 @@ pub(crate) struct Args {
     /// Fixed weights to compare, such as spam=0.2,abuse=0.5
     #[arg(long, value_name = "NAME=WEIGHT")]
     weights: Vec<NameNumbers>,
-    /// The least and the greatest possible reward, such as 0,5, for rows without one [default: those of the
-    /// file; 0,1 if all are 0 or 1]
+    /// The least and the greatest possible reward, such as 0,5, for rows without one [default:
+    /// those of the file; 0,1 if all are 0 or 1]
     #[arg(long, value_parser = range, value_name = "LOW,HIGH", requires = "probability", allow_hyphen_values = true)]
     reward_range: Option<(f64, f64)>,
-    /// Write every pick: policy, run, round, row, probability; with --probability, every row with the
-    /// probabilities, the reward and its regression estimate
+    /// Write every pick: policy, run, round, row, probability; with --probability, every row with
+    /// the probabilities, the reward and its regression estimate
     #[arg(long = "picks", id = "picks_out", value_name = "FILE", help_heading = OUTPUT)]
     picks: Option<PathBuf>,
     /// Write a figure

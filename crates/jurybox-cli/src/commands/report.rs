@@ -20,9 +20,9 @@ Examples:
 
 /// Report which evaluators to trust, and how many items a top K would find
 ///
-/// For each evaluator: gain, noise, weight, redundancy and reliability, most useful first. With rewards
-/// the report measures against them; without, it uses the scores alone. It begins with advice in two
-/// sentences. The page (--out) also has figures.
+/// For each evaluator: gain, noise, weight, redundancy and reliability, most useful first. With
+/// rewards the report measures against them; without, it uses the scores alone. It begins with
+/// advice in two sentences. The page (--out) also has figures.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -33,13 +33,16 @@ pub(crate) struct Args {
     reward: Option<String>,
     #[command(flatten)]
     labels: LabelArgs,
-    /// The column with each row's probability of being reviewed, as `pick --all` writes it: bounds what was missed
+    /// The column with each row's probability of being reviewed, as `pick --all` writes it: bounds
+    /// what was missed
     #[arg(long, value_name = "COLUMN", requires = "reward", help_heading = COLUMNS)]
     probability: Option<String>,
-    /// The column that names who gave each verdict: reports how severe and how noisy each reviewer is
+    /// The column that names who gave each verdict: reports how severe and how noisy each reviewer
+    /// is
     #[arg(long, value_name = "COLUMN", requires = "reward", help_heading = COLUMNS)]
     reviewer: Option<String>,
-    /// Columns with the group of an item, such as its language: not evaluators; weights are those of all groups
+    /// Columns with the group of an item, such as its language: not evaluators; weights are those
+    /// of all groups
     #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
     context: Vec<NameList>,
     /// A column of rounds: not an evaluator

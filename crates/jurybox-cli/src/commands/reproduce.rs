@@ -17,19 +17,21 @@ Examples:
 
 /// Reproduce the figures, tables and claims of the paper
 ///
-/// Writes an SVG and a CSV per figure, a CSV per table, claims.json with the finding for each claim, and
-/// report.html with all of it. Finished runs are kept in DIR/runs: after Ctrl-C, repeat the command.
+/// Writes an SVG and a CSV per figure, a CSV per table, claims.json with the finding for each
+/// claim, and report.html with all of it. Finished runs are kept in DIR/runs: after Ctrl-C, repeat
+/// the command.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// fig1a, fig1b, fig1c, fig1d, appendix-linear, appendix-logistic, horizons, theorem3, tables, jester [default: all]
+    /// fig1a, fig1b, fig1c, fig1d, appendix-linear, appendix-logistic, horizons, theorem3, tables,
+    /// jester [default: all]
     #[arg(value_name = "NAME")]
     parts: Vec<Part>,
     /// Folder for the results
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: PathBuf,
-    /// Short simulations: 8 runs of 1,000 rounds instead of 80 of 10,000; tables and Jester in 4 runs of 200
-    /// and 300 rounds instead of 20 of 2,000 and 50 of 6,000
+    /// Short simulations: 8 runs of 1,000 rounds instead of 80 of 10,000; tables and Jester in 4
+    /// runs of 200 and 300 rounds instead of 20 of 2,000 and 50 of 6,000
     #[arg(long)]
     quick: bool,
     /// Number of runs of every part

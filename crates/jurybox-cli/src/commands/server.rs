@@ -72,19 +72,22 @@ pub(crate) struct Args {
 enum ServerCommand {
     /// Verify from the records alone that every claim was right and nothing was lost
     ///
-    /// Checks that each claim had the best items of its time, that nothing was claimed or counted twice,
-    /// and that no entry is missing or changed. The verifier shares no code with the queue; it may run
-    /// while the queue is in use.
+    /// Checks that each claim had the best items of its time, that nothing was claimed or counted
+    /// twice, and that no entry is missing or changed. The verifier shares no code with the queue;
+    /// it may run while the queue is in use.
     #[command(after_long_help = VERIFY_EXAMPLES)]
     Verify {
         #[command(flatten)]
         records: RecordsArgs,
-        /// Fail also if a claim cannot be verified: an item was erased, or an earlier version made the claim by other rules
+        /// Fail also if a claim cannot be verified: an item was erased, or an earlier version made
+        /// the claim by other rules
         #[arg(long)]
         strict: bool,
-        /// Verify only claims after this entry of the activity log, or those that an earlier `verify --json` did not verify
+        /// Verify only claims after this entry of the activity log, or those that an earlier
+        /// `verify --json` did not verify
         ///
-        /// All else is checked from the first entry on. With a file, the log up to its end must be the same.
+        /// All else is checked from the first entry on. With a file, the log up to its end must be
+        /// the same.
         #[arg(long, value_name = "ENTRY|FILE", value_parser = since)]
         since: Option<Since>,
         /// Print one JSON document
@@ -128,14 +131,14 @@ enum ServerCommand {
     },
     /// Compare the logs' time with the clock, and repair logs that are ahead
     ///
-    /// A clock that was wrong for a while leaves a log ahead. Work goes on; the log's time then runs at
-    /// half speed until the clock has caught up.
+    /// A clock that was wrong for a while leaves a log ahead. Work goes on; the log's time then
+    /// runs at half speed until the clock has caught up.
     #[command(after_long_help = CLOCK_EXAMPLES)]
     Clock {
         #[command(flatten)]
         records: RecordsArgs,
-        /// Set back logs that are more than a minute ahead. Set the machine's clock right first. Leases end,
-        /// and verdicts can no longer be undone
+        /// Set back logs that are more than a minute ahead. Set the machine's clock right first.
+        /// Leases end, and verdicts can no longer be undone
         #[arg(long)]
         repair: bool,
         /// Seconds to wait for another process that has the folder, or for the database
@@ -144,8 +147,9 @@ enum ServerCommand {
     },
     /// Move finished queues into an archive folder
     ///
-    /// A queue is finished when it has no open item. Its copy is verified before anything is deleted.
-    /// Other queues stay in use meanwhile. `server verify` and `queue export` read the archive.
+    /// A queue is finished when it has no open item. Its copy is verified before anything is
+    /// deleted. Other queues stay in use meanwhile. `server verify` and `queue export` read the
+    /// archive.
     #[command(after_long_help = ARCHIVE_EXAMPLES)]
     Archive {
         #[command(flatten)]
@@ -173,7 +177,8 @@ enum ServerCommand {
         /// The folder to create; it must have no queue
         #[arg(value_name = "DIR", value_parser = location::parser())]
         place: Place,
-        /// Keep the webhooks active, because the original is gone; otherwise they rest until each is set again
+        /// Keep the webhooks active, because the original is gone; otherwise they rest until each
+        /// is set again
         #[arg(long)]
         webhooks: bool,
     },
@@ -182,7 +187,8 @@ enum ServerCommand {
 /// The location of the records of queues.
 #[derive(clap::Args)]
 struct RecordsArgs {
-    /// Folder of the queues; or a PostgreSQL database, as env:VARIABLE or file:PATH with its URL, or postgres://user@host/database
+    /// Folder of the queues; or a PostgreSQL database, as env:VARIABLE or file:PATH with its URL,
+    /// or postgres://user@host/database
     #[arg(value_name = "DIR", value_parser = location::parser(), required_unless_present_any = ["data", "database"])]
     place: Option<Place>,
     /// Folder or database of a server, if no DIR is given
@@ -386,7 +392,8 @@ fn verify(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::
     Ok(())
 }
 
-/// The result of a verification for people: a line per queue, and a line for each limit of the proof.
+/// The result of a verification for people: a line per queue, and a line for each limit of the
+/// proof.
 fn verification_text(proof: &Proof) -> Result<String, std::fmt::Error> {
     use std::fmt::Write;
     let mut text = String::new();

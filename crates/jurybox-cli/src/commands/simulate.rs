@@ -19,9 +19,9 @@ Examples:
 
 /// Compare policies on a simulated review queue
 ///
-/// The data are those of the paper's synthetic experiments; the options under \"Extensions\" add the
-/// troubles of real data. All policies see the same items, and know what the paper gives them (noise
-/// levels, horizon). Regret is against an oracle that knows every evaluator.
+/// The data are those of the paper's synthetic experiments; the options under \"Extensions\" add
+/// the troubles of real data. All policies see the same items, and know what the paper gives them
+/// (noise levels, horizon). Regret is against an oracle that knows every evaluator.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -49,7 +49,8 @@ pub(crate) struct Args {
     /// Seed of all draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How noise is truncated with a bounded link: to keep scores in (0, 1), or symmetrically to keep its mean
+    /// How noise is truncated with a bounded link: to keep scores in (0, 1), or symmetrically to
+    /// keep its mean
     #[arg(long, value_enum, default_value = "interval")]
     truncation: TruncationArg,
     /// Policies with options, such as 'esag,eps-greedy(eps=0.1)' [default: all that fit the link]

@@ -55,8 +55,8 @@ pub(crate) fn write_back(
     put_in_place(state.ready(path)?, path, say)
 }
 
-/// Moves a written state into its place. Warns if the file has another owner then, who may be the only
-/// one able to read it.
+/// Moves a written state into its place. Warns if the file has another owner then, who may be the
+/// only one able to read it.
 pub(crate) fn put_in_place(
     ready: Ready,
     path: &Path,
@@ -141,10 +141,12 @@ pub(crate) fn summary_with_warnings(
     FitWarnings::of(&jury.fit()).after(summary(jury, learnt_now))
 }
 
-/// The evaluators that rewards are known to follow, clearest first, two at most: `Most trusted: a, b.`
+/// The evaluators that rewards are known to follow, clearest first, two at most: `Most trusted: a,
+/// b.`
 ///
-/// An evaluator counts if the 95% interval of its weight is above zero. Their order is by the weight in
-/// units of the interval's half width, because weights of scores in different units do not compare.
+/// An evaluator counts if the 95% interval of its weight is above zero. Their order is by the
+/// weight in units of the interval's half width, because weights of scores in different units do
+/// not compare.
 pub(crate) fn most_trusted(fitted: &Fitted) -> Option<String> {
     let level = Fraction::try_from(0.95).ok()?;
     let weights = fitted.weight_intervals(level)?;

@@ -6,7 +6,8 @@ use jurybox_files::{Format, Layout};
 /// How a table is written.
 #[derive(clap::Args)]
 pub(crate) struct TableOutput {
-    /// For spreadsheets: put an apostrophe before CSV text that they would run as a formula, ids too
+    /// For spreadsheets: put an apostrophe before CSV text that they would run as a formula, ids
+    /// too
     #[arg(long, help_heading = OUTPUT)]
     safe_csv: bool,
 }

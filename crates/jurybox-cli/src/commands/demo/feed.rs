@@ -14,8 +14,8 @@ const TICK: Duration = Duration::from_millis(250);
 const FIRST_POSTS: usize = 320;
 /// New posts per tick: 64 per second.
 const POSTS_PER_TICK: usize = 16;
-/// The reviewers. Together they review about one post in ten, so that the choice matters; learning from
-/// them takes most of a minute and can be watched.
+/// The reviewers. Together they review about one post in ten, so that the choice matters; learning
+/// from them takes most of a minute and can be watched.
 const REVIEWERS: [&str; 4] = ["ana", "ben", "chloe", "dev"];
 /// Ticks between two actions of a reviewer.
 const TICKS_PER_ACTION: u64 = 2;
@@ -23,8 +23,8 @@ const TICKS_PER_ACTION: u64 = 2;
 const CLAIM_SIZE: u32 = 4;
 /// The age at which unreviewed posts are closed, so that a demo that runs all day does not grow.
 ///
-/// It is shorter than the time to notice a changed evaluator. Otherwise new weights would rank scores
-/// from before the change, and pick the most extreme of them.
+/// It is shorter than the time to notice a changed evaluator. Otherwise new weights would rank
+/// scores from before the change, and pick the most extreme of them.
 const MAX_AGE: Duration = Duration::from_secs(10);
 /// Ticks between two searches for old posts.
 const TICKS_PER_SWEEP: u64 = 10;

@@ -26,12 +26,12 @@ Examples:
 
 /// Watch a simulated review queue learn which evaluators to trust, in a few seconds
 ///
-/// Every hour brings 100 posts, and time to review ten. Six evaluators score the posts; some are biased,
-/// one scores backwards. Jurybox, a plain average and an oracle choose from the same posts. A page shows
-/// the curves.
+/// Every hour brings 100 posts, and time to review ten. Six evaluators score the posts; some are
+/// biased, one scores backwards. Jurybox, a plain average and an oracle choose from the same posts.
+/// A page shows the curves.
 ///
-/// With --serve, such a queue runs on a local server: posts come in, four simulated people review some,
-/// and the page shows what is learnt. You can make an evaluator fail while it runs.
+/// With --serve, such a queue runs on a local server: posts come in, four simulated people review
+/// some, and the page shows what is learnt. You can make an evaluator fail while it runs.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -65,8 +65,9 @@ impl Args {
         if self.serve {
             return serve::run(self.seed, self.port);
         }
-        // Opened first, so that an error shows before the simulation. Everybody may write to the folder for
-        // temporary files: the page replaces what has its name there, and is not written through a link.
+        // Opened first, so that an error shows before the simulation. Everybody may write to the
+        // folder for temporary files: the page replaces what has its name there, and is not written
+        // through a link.
         let chosen = self.out.is_some();
         let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
         let mut page = if chosen { Aside::new(&path)? } else { Aside::replacing(&path)? };

@@ -72,8 +72,8 @@ fn free_or_any(usual: u16) -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, usual)).map_or(0, |_| usual)
 }
 
-/// The settings of the demo's queue: 2% random checks. Verdicts are learnt from after ten seconds, so
-/// that the page first shows what is found without learning.
+/// The settings of the demo's queue: 2% random checks. Verdicts are learnt from after ten seconds,
+/// so that the page first shows what is found without learning.
 fn config() -> anyhow::Result<Config> {
     Ok(Config {
         policy: "adaptive".parse()?,

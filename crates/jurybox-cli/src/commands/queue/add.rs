@@ -17,9 +17,9 @@ Examples:
 
 /// Add items with their scores; known items get the scores that are new
 ///
-/// Repeated with the same file, it changes nothing. Closed items are counted and left as they are. If
-/// some items are refused, the others are added and the command ends with exit code 1. The columns of
-/// id, tags and payload are remembered for the next file.
+/// Repeated with the same file, it changes nothing. Closed items are counted and left as they are.
+/// If some items are refused, the others are added and the command ends with exit code 1. The
+/// columns of id, tags and payload are remembered for the next file.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -19,8 +19,8 @@ Examples:
 
 /// Claim the next items for a reviewer, until a verdict comes or the lease ends
 ///
-/// Prints what the reviewer should see. Scores, ranks and random checks are hidden, because they would
-/// bias the verdict; --json prints them for programs.
+/// Prints what the reviewer should see. Scores, ranks and random checks are hidden, because they
+/// would bias the verdict; --json prints them for programs.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -35,7 +35,8 @@ pub(crate) struct Args {
     /// Only items with this tag, such as language=en; repeated for one name, either value will do
     #[arg(long, value_name = "NAME=VALUE")]
     tag: Vec<String>,
-    /// Idempotency key: repeated with the same key, the command prints the same claim and takes no more
+    /// Idempotency key: repeated with the same key, the command prints the same claim and takes no
+    /// more
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Print the items that the reviewer holds, and claim no more
@@ -74,7 +75,8 @@ impl Args {
             let mut text = String::new();
             for claim in &claims {
                 let payload = claim.payload.as_ref().map(|payload| format!("\t{payload}")).unwrap_or_default();
-                // A tab in an id would end it, and an escape would act on the terminal; --json has the id as it is.
+                // A tab in an id would end it, and an escape would act on the terminal; --json has
+                // the id as it is.
                 writeln!(text, "{}{payload}", plain(&claim.item, false).replace('\t', "\\u0009"))?;
             }
             output::text_to_stdout(&text)?;

@@ -18,8 +18,8 @@ Examples:
 
 /// Export every item with its scores, tags, payload and verdicts as a table
 ///
-/// One row per item; works while a server runs. `reward` is what people decided, empty if they have not
-/// or if only a rule has. `probability` is that of the claim, empty if nobody claimed the item.
+/// One row per item; works while a server runs. `reward` is what people decided, empty if they have
+/// not or if only a rule has. `probability` is that of the claim, empty if nobody claimed the item.
 /// `verdicts` has all verdicts that stand, `skips` who declined the item and why. `jurybox learn`,
 /// `replay` and `report` read the file. Erased items are left out.
 #[derive(clap::Args)]
@@ -33,8 +33,8 @@ pub(crate) struct Args {
     /// jsonl, csv or parquet [default: by the name, else jsonl]
     #[arg(long = "as", value_name = "FORMAT", value_parser = super::super::columns::format, help_heading = OUTPUT)]
     format: Option<Format>,
-    /// Keep rewards of random checks only (`--random-check-rate`), with their probability, for `replay
-    /// --probability`: good items are reviewed anyway and would count twice
+    /// Keep rewards of random checks only (`--random-check-rate`), with their probability, for
+    /// `replay --probability`: good items are reviewed anyway and would count twice
     #[arg(long, help_heading = OUTPUT)]
     random_checks_only: bool,
     /// In CSV, put an apostrophe before text that a spreadsheet would run as a formula

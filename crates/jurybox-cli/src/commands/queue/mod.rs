@@ -31,7 +31,8 @@ Examples:
 /// Keep a review queue in a folder or a database: items in, claims out, verdicts back
 ///
 /// For scripts and cron, without a server, by any number of people and jobs at once. A command has
-/// stored its effect when it ends, and may be repeated after a crash: items and verdicts count once.
+/// stored its effect when it ends, and may be repeated after a crash: items and verdicts count
+/// once.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -69,7 +70,8 @@ impl Args {
 /// Where a queue is, and its name.
 #[derive(clap::Args)]
 struct QueueAddress {
-    /// Folder of the queue; or a PostgreSQL database, as env:VARIABLE or file:PATH with its URL, or postgres://user@host/database
+    /// Folder of the queue; or a PostgreSQL database, as env:VARIABLE or file:PATH with its URL, or
+    /// postgres://user@host/database
     #[arg(value_name = "DIR", value_parser = location::parser())]
     place: jurybox_server::Place,
     /// The queue, if there are several

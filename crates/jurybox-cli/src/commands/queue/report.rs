@@ -1,4 +1,5 @@
-//! `jurybox queue report`: which evaluators a queue trusts, what it found and what it may have missed.
+//! `jurybox queue report`: which evaluators a queue trusts, what it found and what it may have
+//! missed.
 
 use super::super::columns::OUTPUT;
 use super::super::state::summary;
@@ -7,6 +8,7 @@ use crate::messages::next;
 use crate::output;
 use jurybox::options::Fraction;
 use jurybox::{Interval, Jury};
+use jurybox_files::counted;
 use jurybox_server::Config;
 use serde_json::json;
 use std::fmt::Write;
@@ -21,11 +23,12 @@ Examples:
 /// Report which evaluators a queue trusts, what was found, and what may have been missed
 ///
 /// The weight of an evaluator is what one unit of its score adds to an item's value, with its 95%
-/// interval (least squares over the reviewed items). Results compare the queue with a plain average and
-/// with random picks, where random checks (`--random-check-rate`) allow it.
+/// interval (least squares over the reviewed items). Results compare the queue with a plain average
+/// and with random picks, where random checks (`--random-check-rate`) allow it.
 ///
-/// Limits: few verdicts draw the weight towards a guess, not the interval. The interval is about the
-/// reviewed items; if these are the best ones and verdicts are yes and no, weights over all items differ.
+/// Limits: few verdicts draw the weight towards a guess, not the interval. The interval is about
+/// the reviewed items; if these are the best ones and verdicts are yes and no, weights over all
+/// items differ.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -59,9 +62,9 @@ impl Args {
             write_weights(&mut text, &jury, &config, intervals.as_deref())?;
             writeln!(
                 text,
-                "\nlearnt from {} verdicts; {} items seen\n",
-                jury.seen().used,
-                jury.seen().items
+                "\nlearnt from {}; {} seen\n",
+                counted(jury.seen().used, "verdict"),
+                counted(jury.seen().items, "item")
             )?;
             results::write_results(&mut text, &found)?;
             output::text_to_stdout(&text)?;
@@ -71,7 +74,8 @@ impl Args {
     }
 }
 
-/// The interval of an evaluator's weight. None without ends: the verdicts do not determine the weight yet.
+/// The interval of an evaluator's weight. None without ends: the verdicts do not determine the
+/// weight yet.
 fn bounded(intervals: Option<&[Interval]>, evaluator: usize) -> Option<Interval> {
     let interval = intervals?.get(evaluator).copied()?;
     (interval.low.is_finite() && interval.high.is_finite()).then_some(interval)

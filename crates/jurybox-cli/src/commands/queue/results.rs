@@ -4,8 +4,8 @@ use jurybox::Interval;
 use jurybox_server::{Found, Share};
 use std::fmt::Write;
 
-/// A number with at most this many significant digits, without an exponent. Digits before the decimal
-/// point are kept.
+/// A number with at most this many significant digits, without an exponent. Digits before the
+/// decimal point are kept.
 fn rounded(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".into() } else { value.to_string() };
@@ -31,8 +31,8 @@ impl RewardFormat {
         if self.is_share() { format!("{}%", rounded(100.0 * value, 2)) } else { rounded(value, 2) }
     }
 
-    /// A mean reward with its interval. An interval over all possible rewards says nothing, and is not
-    /// printed; neither is a missing mean.
+    /// A mean reward with its interval. An interval over all possible rewards says nothing, and is
+    /// not printed; neither is a missing mean.
     fn interval(self, interval: Interval) -> String {
         let Interval { mean, low, high } = interval;
         let says_something = low.is_finite() && high.is_finite() && (low > self.low || high < self.high);
@@ -84,7 +84,7 @@ pub(super) fn write_results(text: &mut String, found: &Found) -> std::fmt::Resul
         writeln!(text, "released       {} claims without a verdict, which may have any reward", found.given_back)?;
     }
     if let Some(why) = found.unknown {
-        writeln!(text, "missed         unknown: {why}")?;
+        writeln!(text, "missed         not known: {why}")?;
     }
     Ok(())
 }

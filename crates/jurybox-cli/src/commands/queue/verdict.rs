@@ -29,9 +29,9 @@ Examples:
 
 /// Give verdicts: one with --item and --reward or --label, or those of a file
 ///
-/// A reviewer's verdict on an item counts once, however often it is given; --revise replaces it. After
-/// the lease has ended, a verdict counts unless another reviewer has claimed the item. If some verdicts
-/// of a file are refused, the others are taken and the command ends with exit code 1.
+/// A reviewer's verdict on an item counts once, however often it is given; --revise replaces it.
+/// After the lease has ended, a verdict counts unless another reviewer has claimed the item. If
+/// some verdicts of a file are refused, the others are taken and the command ends with exit code 1.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 #[command(mut_arg("files", |files| files.required(false).conflicts_with("item")))]
@@ -205,7 +205,8 @@ impl Args {
         );
         let texts: Vec<String> =
             [&self.label_column, &self.reviewer_column].into_iter().flatten().cloned().collect();
-        // A table needs one column of numbers: the rewards, or else a stand-in whose cells are not parsed.
+        // A table needs one column of numbers: the rewards, or else a stand-in whose cells are not
+        // parsed.
         let roles = Roles { key: Some(id.clone()), ignore: texts.clone(), ..Roles::default() };
         let roles = if let Some(reward) = &self.reward_column {
             Roles { evaluators: vec![reward.clone()], ..roles }
@@ -272,14 +273,14 @@ fn reward_of(scale: Option<&Rewards>, label: Option<&str>) -> Option<f64> {
     scale?.labels.get(label?).copied()
 }
 
-/// The id of a reviewer's first verdict on an item. Slashes of the reviewer's name are written as `~1`,
-/// because ids of items may have slashes: no two pairs share an id.
+/// The id of a reviewer's first verdict on an item. Slashes of the reviewer's name are written as
+/// `~1`, because ids of items may have slashes: no two pairs share an id.
 fn first_id(item: &str, reviewer: &str) -> String {
     format!("{item}/{}", reviewer.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The id of the verdict that replaces the last one. No escaped name has `~r` in it. Earlier versions
-/// wrote a slash in its place.
+/// The id of the verdict that replaces the last one. No escaped name has `~r` in it. Earlier
+/// versions wrote a slash in its place.
 fn next_id(first: &str, last: &str) -> String {
     let rest = last.strip_prefix(first);
     let number = rest.and_then(|rest| rest.strip_prefix("~r").or_else(|| rest.strip_prefix('/')));

@@ -42,7 +42,8 @@ pub(super) struct QueueImport {
 }
 
 impl ImportOptions {
-    /// Opens the files and the queue, so that errors show before the server starts. None without files.
+    /// Opens the files and the queue, so that errors show before the server starts. None without
+    /// files.
     pub(super) fn open(&self, service: &Arc<Service>) -> anyhow::Result<Option<QueueImport>> {
         let Some(first) = self.columns.files.first() else {
             ensure!(
@@ -99,8 +100,8 @@ impl QueueImport {
         BackgroundWork { ending, work: Box::new(move |url| self.run(url, &flag)) }
     }
 
-    /// Adds the items, and prints the address of the desk. The queue is created with its first items:
-    /// unreadable files leave no queue behind.
+    /// Adds the items, and prints the address of the desk. The queue is created with its first
+    /// items: unreadable files leave no queue behind.
     fn run(self, url: &str, ending: &AtomicBool) -> anyhow::Result<()> {
         let QueueImport { service, name, mut queue, config, files, guessed } = self;
         let desk = format!("{url}/q/{name}/desk");
@@ -155,7 +156,8 @@ impl QueueImport {
     }
 }
 
-/// The name of a queue for a file: its name up to the first dot, with `-` for signs that are not allowed.
+/// The name of a queue for a file: its name up to the first dot, with `-` for signs that are not
+/// allowed.
 fn name_of(file: &str) -> anyhow::Result<String> {
     ensure!(file != "-", "standard input has no name: name the queue with --queue");
     let stem =

@@ -24,11 +24,12 @@ Examples:
 
 /// Serve queues over HTTP: systems send items, reviewers claim them and give verdicts
 ///
-/// Needs no configuration: an SQLite database in a folder, for this machine only. Keys (`jurybox server
-/// key add`) let others in. The API is described at `/api` and `/openapi.json`.
+/// Needs no configuration: an SQLite database in a folder, for this machine only. Keys (`jurybox
+/// server key add`) let others in. The API is described at `/api` and `/openapi.json`.
 ///
-/// With --import, the items of a file go into a queue; a repeated import adds nothing twice. The queue's
-/// page and `jurybox export` return the verdicts as CSV, JSON lines or Parquet, while it serves.
+/// With --import, the items of a file go into a queue; a repeated import adds nothing twice. The
+/// queue's page and `jurybox export` return the verdicts as CSV, JSON lines or Parquet, while it
+/// serves.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -78,7 +79,8 @@ pub(crate) struct BackgroundWork {
     pub(crate) work: Box<dyn FnOnce(&str) -> anyhow::Result<()> + Send>,
 }
 
-/// Serves until a signal ends it. `say_next` prints what to do next, unless there is work beside it.
+/// Serves until a signal ends it. `say_next` prints what to do next, unless there is work beside
+/// it.
 pub(crate) async fn serve(
     app: App,
     settings: &Settings,
@@ -132,7 +134,8 @@ pub(crate) async fn serve(
         stop.await;
     }
     if !is_quiet() {
-        // By way of the log's own thread: a reader of standard error that has stopped must not delay the end.
+        // By way of the log's own thread: a reader of standard error that has stopped must not
+        // delay the end.
         app.say("ending: requests under way are answered".into());
     }
     drop(end);
@@ -161,8 +164,8 @@ fn say_next(app: &App, url: &str, data_option: &str) {
 
 /// The SIGHUP signals of this process: each makes the server read its certificate again.
 ///
-/// An unhandled SIGHUP ends a process, so the handler is set before anything that may take long, such as
-/// waiting for a folder or a database.
+/// An unhandled SIGHUP ends a process, so the handler is set before anything that may take long,
+/// such as waiting for a folder or a database.
 #[cfg(unix)]
 pub(crate) struct HangupSignals(tokio::signal::unix::Signal);
 
@@ -175,7 +178,8 @@ impl HangupSignals {
         signal(SignalKind::hangup()).map(HangupSignals)
     }
 
-    /// Reads the certificate again at every signal. Without a certificate, prints that there is none.
+    /// Reads the certificate again at every signal. Without a certificate, prints that there is
+    /// none.
     fn renew(mut self, certificate: Option<Certificate>) {
         tokio::spawn(async move {
             while self.0.recv().await.is_some() {

@@ -15,8 +15,9 @@ use std::time::Duration;
 /// Where the queues of a server are stored, and its settings file, which may say so.
 #[derive(clap::Args, Clone)]
 pub(crate) struct StorageArgs {
-    /// Folder of the queues, created if missing; or a PostgreSQL database that servers share, as env:VARIABLE
-    /// or file:PATH with its URL, or postgres://user@host/database [default: jurybox-data]
+    /// Folder of the queues, created if missing; or a PostgreSQL database that servers share, as
+    /// env:VARIABLE or file:PATH with its URL, or postgres://user@host/database [default:
+    /// jurybox-data]
     #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = location::parser())]
     data: Option<Place>,
     /// TOML file with settings by the names of the options; options and the environment override it
@@ -55,7 +56,8 @@ impl StorageArgs {
 
 const SERVER: &str = "Server";
 
-/// The settings of a server. A settings file has them by the names of the options, without dashes in front.
+/// The settings of a server. A settings file has them by the names of the options, without dashes
+/// in front.
 #[derive(clap::Args, Deserialize, Default, Clone)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct ServeSettings {
@@ -77,10 +79,12 @@ pub(super) struct ServeSettings {
     /// Most requests at a time; further ones are told to retry [default: 1024]
     #[arg(long, value_name = "N", env = "JURYBOX_MAX_REQUESTS", help_heading = SERVER)]
     max_requests: Option<usize>,
-    /// Most connections per address (of 4096 in all), except the proxy's; 0 for no limit [default: 1024]
+    /// Most connections per address (of 4096 in all), except the proxy's; 0 for no limit [default:
+    /// 1024]
     #[arg(long, value_name = "N", env = "JURYBOX_MAX_CONNECTIONS_PER_ADDRESS", help_heading = SERVER)]
     max_connections_per_address: Option<usize>,
-    /// Most requests per second and key, on average; 0 for no limit [default: 1000; without keys no limit]
+    /// Most requests per second and key, on average; 0 for no limit [default: 1000; without keys no
+    /// limit]
     #[arg(long, value_name = "N", env = "JURYBOX_RATE", help_heading = SERVER)]
     rate: Option<u32>,
     /// Connections to PostgreSQL that all queues share, at least 2 [default: 10]
@@ -98,7 +102,8 @@ pub(super) struct ServeSettings {
     /// Roles of users behind the proxy, separated by commas [default: read,review]
     #[arg(long, value_name = "ROLES", env = "JURYBOX_PROXY_ROLES", value_delimiter = ',', help_heading = SERVER)]
     proxy_roles: Vec<Role>,
-    /// Allow every request from this machine although all keys were revoked; without keys from the start it is allowed anyway
+    /// Allow every request from this machine although all keys were revoked; without keys from the
+    /// start it is allowed anyway
     #[arg(long, env = "JURYBOX_OPEN", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = FalseyValueParser::new(), help_heading = SERVER)]
     open: Option<bool>,
     /// Allow webhooks to this machine, to private networks and without TLS, for tests
@@ -124,8 +129,8 @@ pub(super) enum LogFormat {
     Off,
 }
 
-/// All settings, where options and environment come before the file; the location of the queues; and the
-/// `--data` option for suggested commands.
+/// All settings, where options and environment come before the file; the location of the queues;
+/// and the `--data` option for suggested commands.
 pub(super) fn resolve(
     storage: &StorageArgs,
     given: ServeSettings,

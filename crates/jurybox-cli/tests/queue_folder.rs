@@ -1,4 +1,4 @@
-//! A desk in a folder under the hand of real life: full disks, commands all at once, refusals.
+//! A queue in a folder: full disks, concurrent commands, refusals, read-only folders.
 
 mod folder;
 
@@ -20,7 +20,7 @@ fn counts(folder: &Folder) -> serde_json::Value {
 
 /// The columns that `queue add` remembers do not make a repeated `queue init` fail.
 #[test]
-fn a_desk_made_again_is_the_same_desk() {
+fn init_repeated_changes_nothing() {
     let folder = made("made-again");
     folder.ok("queue init desk --evaluators a,b -k 2 --undo 0");
     assert!(folder.refused("queue init desk --evaluators a,b -k 3 --undo 0").contains("set up differently"));
@@ -75,7 +75,7 @@ fn a_file_of_revisions_is_taken_whole_and_ids_may_have_slashes() {
     rewards([0, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
     rewards([0, 0, 1], "--revise", "1 new, 2 given before, 0 refused");
     rewards([1, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
-    // One item more than once in a file: each row replaces the one before.
+    // An item several times in a file: each row replaces the one before.
     folder.write("v.csv", "id,found\nhttp://x/1,0\nhttp://x/2,1\nhttp://x/1,1\nhttp://x/1,0\n");
     let line = "queue verdict desk v.csv --id id --reward-column found --reviewer ann --revise";
     let told = folder.ok(line);
@@ -98,12 +98,12 @@ fn names_with_slashes_make_no_two_verdicts_one() {
 
 #[test]
 #[cfg(unix)]
-fn a_full_disk_is_told_and_nothing_is_lost() {
+fn a_full_disk_is_reported_and_nothing_is_lost() {
     let folder = made("full-disk");
     let before = counts(&folder);
     let many: Vec<String> = (0..20_000).map(|i| format!("big{i},{},{}", i % 7, i % 5)).collect();
     folder.write("many.csv", &format!("id,a,b\n{}\n", many.join("\n")));
-    // A limit on the size of files stands for a disk that ends.
+    // A limit on file sizes stands for a full disk.
     let line = format!(
         "trap '' XFSZ; ulimit -f 400; exec {} queue add desk many.csv --id id",
         env!("CARGO_BIN_EXE_jurybox")
@@ -115,7 +115,7 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     let between = counts(&folder)["items"].as_u64().unwrap();
     assert_eq!(between % 5000, before["items"].as_u64().unwrap() % 5000, "whole entries or none: {between}");
     assert!(between < 20_000);
-    // Room again: the same command goes on where it stopped.
+    // With room again, the same command goes on where it stopped.
     folder.ok("queue add desk many.csv --id id");
     assert_eq!(counts(&folder)["items"], 20_010);
     folder.ok("server verify desk");
@@ -139,7 +139,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_made() {
     );
 }
 
-/// The command as somebody to whom rights apply: to root they do not.
+/// Runs a command as a user to whom file permissions apply, which they do not to root.
 #[cfg(unix)]
 fn as_anybody(folder: &Folder, line: &str) -> Command {
     use std::os::unix::fs::MetadataExt;
@@ -186,7 +186,7 @@ fn a_folder_that_cannot_be_written_to_is_proved_as_it_is_and_nothing_is_put_into
     assert_eq!((&proof["sound"], &proof["read_only"]), (&true.into(), &true.into()));
     assert_eq!(proof["queues"][0]["claims"], 1);
     assert_eq!(listed(), before);
-    // Without what stands in the journal it would be another.
+    // Without the journal, the database would be read in an earlier state.
     rights(&desk, 0o755);
     std::fs::write(desk.join("jurybox.sqlite-wal"), "something").unwrap();
     rights(&desk, 0o555);
@@ -214,7 +214,7 @@ fn a_proof_goes_on_from_the_document_of_an_earlier_one() {
     assert!(refused.contains("items.csv: neither the number of an entry"), "{refused}");
 }
 
-/// Of a folder whose only queue has gone into an archive, it is said what became of it.
+/// The error for a folder whose only queue was archived says so.
 #[test]
 fn a_folder_whose_queue_was_archived_says_so() {
     let folder = made("archived");

@@ -1,5 +1,5 @@
-//! The daily loop under people's hands: outputs named like inputs, readers that leave, files that come again under another name,
-//! items picked twice, states of other people, and things in the way.
+//! Mishaps of the daily loop: outputs named like inputs, readers that leave, renamed files, items
+//! picked twice, states of other users, pipes in place of files.
 #![cfg(unix)]
 
 mod folder;
@@ -32,7 +32,7 @@ fn zipped(text: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// A folder with a state that `pick` began, its picks, and verdicts on them.
+/// A folder with a state that `pick` created, its picks, and verdicts on them.
 fn desk(name: &str, policy: &str) -> Folder {
     let folder = Folder::new(name);
     folder.write("h.csv", &rows(0));
@@ -65,7 +65,7 @@ fn no_output_takes_the_place_of_a_state() {
     }
 }
 
-/// One kilobyte that stands for a megabyte, a thousand times: refused as the one long record it is, in little memory.
+/// A compressed file of one endless record is refused, in little memory.
 #[test]
 fn a_compressed_stream_is_looked_at_in_bounded_memory() {
     let folder = Folder::new("bomb");
@@ -77,7 +77,7 @@ fn a_compressed_stream_is_looked_at_in_bounded_memory() {
     fs::write(folder.path("bomb.csv.gz"), bomb).unwrap();
     let jurybox = env!("CARGO_BIN_EXE_jurybox");
     for from in ["bomb.csv.gz", "- < bomb.csv.gz"] {
-        // The space of a process, not what it uses of it: twice what is needed is left for the threads.
+        // This limits the address space, not the memory in use: the double is left for threads.
         let line = format!("ulimit -v 1000000; {jurybox} rank --weights a=1,b=1 --threads 1 {from}");
         let output = Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
         let messages = String::from_utf8(output.stderr).unwrap();
@@ -86,7 +86,7 @@ fn a_compressed_stream_is_looked_at_in_bounded_memory() {
     }
 }
 
-/// Whoever has read enough of a list may go. Picks that nobody has are no round.
+/// A reader may leave early, but a round whose picks nobody has in full is not counted.
 #[test]
 fn picks_that_were_not_read_are_not_counted() {
     let folder = Folder::new("left");
@@ -107,7 +107,7 @@ fn picks_that_were_not_read_are_not_counted() {
     assert!(!folder.path("s.json").exists());
 }
 
-/// An item that is in two rounds has one verdict, whether the picks of both come together or one after the other.
+/// An item picked in two rounds gets its verdict once, in one call or in two.
 #[test]
 fn an_item_picked_in_two_rounds_is_learnt_once_however_the_calls_are_cut() {
     let folder = desk("two-rounds", "lin-ucb");
@@ -147,7 +147,7 @@ fn rows_that_were_picked_from_are_not_shown_again() {
     assert!(messages.contains("these are picks") && messages.contains("--picks"), "{messages}");
     assert_eq!(folder.seen("s.json"), before);
 
-    // Without one of its evaluators the round has another name, and its rows are the same.
+    // Without one of its evaluators the round has another name; its rows are the same.
     folder.write("more.csv", &rows(1));
     folder.ok("learn more.csv --id id --reward verdict --drop b --evaluators a --state s.json");
     let before = folder.seen("s.json");
@@ -201,7 +201,7 @@ fn a_row_without_an_id_is_refused_where_ids_are_needed() {
     assert!(folder.refused(learn).contains("there is no id in column `id`"));
 }
 
-/// Only the administrator can write another's file and leave it his.
+/// An administrator who changes another user's state leaves it with its owner.
 #[test]
 fn a_state_stays_with_its_owner_and_so_does_its_lock() {
     if !is_root() {
@@ -220,7 +220,7 @@ fn a_state_stays_with_its_owner_and_so_does_its_lock() {
         let about = fs::metadata(folder.path(name)).unwrap();
         assert_eq!((about.uid(), about.gid(), about.mode() & 0o777), (NOBODY, NOBODY, 0o600), "{name}");
     }
-    // A lock that was made by another before, and can only be read, is a lock all the same.
+    // The lock of another user that can only be read still locks.
     chown(folder.path(".s.json.lock"), Some(0), Some(0)).unwrap();
     fs::set_permissions(folder.path(".s.json.lock"), fs::Permissions::from_mode(0o644)).unwrap();
     chown(&folder.0, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -236,7 +236,7 @@ fn a_state_stays_with_its_owner_and_so_does_its_lock() {
     assert_eq!(folder.seen("s.json")["rounds"], 3);
 }
 
-/// What lies in the way is looked at before it is opened: a pipe without another end would be waited for until that comes.
+/// A path is inspected before it is opened: opening a pipe would wait for its other end.
 #[test]
 fn pipes_in_the_way_are_not_waited_for() {
     let folder = desk("pipes", "lin-ucb");
@@ -359,7 +359,7 @@ fn a_bad_receipt_is_named_by_file_row_and_id_and_shown_in_short() {
     assert!(messages.contains("picks.csv, row 1, column `receipt`") && messages.len() < 400, "{messages}");
 }
 
-/// A desk on which nobody judged anything this hour is no reason to wake somebody up.
+/// An hour without verdicts is not an error: no alert of a scheduled job.
 #[test]
 fn a_file_without_verdicts_is_nothing_to_learn_and_no_error() {
     let folder = desk("no-verdicts", "lin-ucb");

@@ -1,4 +1,4 @@
-//! A folder that a server has: files put into it by `serve --import`, and commands of the desk that go on beside it.
+//! `serve --import`, and queue commands on a folder that a server has open.
 #![cfg(unix)]
 
 mod folder;
@@ -18,7 +18,7 @@ fn scores(folder: &Folder, many: usize) {
     folder.write("scores.csv", &text);
 }
 
-/// Waits until the server has said something.
+/// Waits until the server has printed a text, and returns all messages so far.
 fn said(server: &Server, what: &str) -> String {
     let began = Instant::now();
     loop {
@@ -32,7 +32,7 @@ fn said(server: &Server, what: &str) -> String {
 }
 
 #[test]
-fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
+fn a_file_becomes_a_queue_in_one_command_and_a_repeat_adds_nothing() {
     let folder = Folder::new("import");
     scores(&folder, 6000);
     let file = folder.path("scores.csv").display().to_string();
@@ -40,10 +40,11 @@ fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
     let server = Server::over(&folder.path("data"), &import);
     let log = said(&server, "Next: review at http://");
     assert!(log.contains("evaluators: spam, abuse"), "{log}");
-    // Nobody has named them: what was taken for a score is said, and what to do where that was wrong.
+    // The evaluators were not named: the note says which columns are scores, and what to do if one
+    // is not.
     assert!(log.contains("are scores: spam, abuse. If one is the answer"), "{log}");
     assert!(log.contains("Reviewers see: text."), "{log}");
-    // Nothing is drawn for audits: what that means is said before the file is in.
+    // Without random checks, a note says what that means before the import.
     assert!(log.contains("--random-check-rate"), "{log}");
     assert!(log.contains("scores: 6000 new, 0 updated, 0 unchanged, 0 refused"), "{log}");
     assert!(log.contains(&format!("http://{}/q/scores/desk", server.address)), "{log}");
@@ -59,8 +60,8 @@ fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
 
     let server = server.again(&import);
     let log = said(&server, "Next: review at http://");
-    assert!(log.contains("scores: 0 new, 0 updated, 5999 unchanged, 1 closed already, 0 refused"), "{log}");
-    assert!(log.contains("all of it was there already"), "{log}");
+    assert!(log.contains("scores: 0 new, 0 updated, 5999 unchanged, 1 already closed, 0 refused"), "{log}");
+    assert!(log.contains("The queue had all of these items"), "{log}");
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn what_cannot_be_imported_is_said_before_anybody_waits() {
     }
 }
 
-/// A column of answers is no score, whatever is in it, and nobody who is to find them is shown them, unless somebody says so.
+/// A column named like an answer is neither a score nor payload, unless an option names it.
 #[test]
 fn answers_are_neither_scores_nor_shown() {
     let folder = Folder::new("import-answers");
@@ -103,7 +104,7 @@ fn answers_are_neither_scores_nor_shown() {
     assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": "1"}), &json!("yes")));
 }
 
-/// A column may be a tag and shown, golden and shown, an evaluator and shown, or named twice.
+/// A column may be tag and payload, golden and payload, evaluator and payload, or named twice.
 #[test]
 fn a_column_may_have_several_uses() {
     let folder = Folder::new("import-uses");
@@ -128,14 +129,14 @@ fn a_column_may_have_several_uses() {
         let import = [&["--import", &file, "--id", "id", "--log", "off"], more].concat();
         let server = Server::over(&folder.path(&format!("data{at}")), &import);
         let log = said(&server, "Next: review at http://");
-        assert_eq!(log.contains("the right answer of golden items"), at == 1, "{log}");
+        assert_eq!(log.contains("the right answers of golden items"), at == 1, "{log}");
         let item = server.get("/v1/queues/f/items/p1");
         assert_eq!((&item["payload"], &item["tags"]), (&payload, &tags), "{more:?}");
         assert_eq!(item["scores"]["spam"], 0.9, "{more:?}");
     }
 }
 
-/// The next file is read as the one before, by the server and by commands beside it; what it lacks is said.
+/// The server and commands remember the columns of the last file; missing columns give a warning.
 #[test]
 fn a_queue_remembers_what_columns_are_for() {
     let folder = Folder::new("import-remembers");
@@ -157,7 +158,7 @@ fn a_queue_remembers_what_columns_are_for() {
         assert_eq!(item["payload"], json!({"text": format!("hello {name}")}), "{name}");
         assert_eq!(item["tags"], json!({"lang": "en"}), "{name}");
     }
-    // A file without what reviewers were shown; then one where they are to see something else from now on.
+    // A file without the payload columns; then one with another payload column from now on.
     folder.write("d.csv", "post,spam,note\nd,0.5,hm\n");
     let added = folder.ok("queue add data d.csv");
     for says in ["no column `lang`", "no column `text`", "1 rows have no payload"] {
@@ -167,12 +168,12 @@ fn a_queue_remembers_what_columns_are_for() {
     folder.ok("queue add data e.csv --show note");
     assert_eq!(server.get("/v1/queues/q/items/e")["payload"], json!({"note": "hm"}));
     assert_eq!(server.get("/v1/queues/q")["columns"]["shown"], json!(["note"]));
-    // A column that somebody names must be there.
+    // A column named by an option must be in the file.
     assert!(folder.refused("queue add data e.csv --show text").contains("`text`"));
     assert!(folder.refused("queue add data e.csv --id post --show text").contains("`text`"));
 }
 
-/// Scores that come later with some of the shown columns leave what reviewers see as it was, and that is said.
+/// A file with only some of the payload columns leaves earlier payloads unchanged, with a warning.
 #[test]
 fn a_file_with_some_of_the_shown_columns_takes_none_of_them_away() {
     let folder = Folder::new("import-in-part");
@@ -196,12 +197,12 @@ fn a_file_with_some_of_the_shown_columns_takes_none_of_them_away() {
     let added = folder.stdout("queue add desk b.csv --json -q".split(' '));
     let added: Value = serde_json::from_str(&added).unwrap();
     assert_eq!(added["missing_columns"], json!(["text"]));
-    // Who says so has what the file has.
+    // An option replaces the payload by the columns of the file.
     folder.ok("queue add desk b.csv --show lang");
     assert_eq!(shown(&folder, "p1"), json!({"lang": "fr"}));
 }
 
-/// The queue of a file is made with its first items.
+/// The queue of a file is created with its first items.
 #[test]
 fn a_file_that_cannot_be_read_leaves_no_queue_behind() {
     let folder = Folder::new("import-none");
@@ -219,7 +220,7 @@ fn a_file_that_cannot_be_read_leaves_no_queue_behind() {
     }
 }
 
-/// One bad row is named, and the others go in; an id that comes again is one item.
+/// A bad row is reported and the others are added; a repeated id is one item.
 #[test]
 fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
     let folder = Folder::new("import-rows");
@@ -254,7 +255,7 @@ fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
     assert_eq!((&a["payload"]["text"], &a["tags"]["golden"]), (&json!("hello again"), &json!("fine")));
 }
 
-/// Whoever may open the socket may not fill the server's memory.
+/// A client of the local socket cannot fill the server's memory.
 #[test]
 fn a_line_that_never_ends_is_not_read_to_its_end() {
     use std::io::{Read, Write};
@@ -263,7 +264,7 @@ fn a_line_that_never_ends_is_not_read_to_its_end() {
     let server = Server::over(&folder.path("desk"), &["--log", "off"]);
     let mut line = std::os::unix::net::UnixStream::connect(folder.path("desk/jurybox.sock")).unwrap();
     line.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // It is hung up on in the middle of it.
+    // The server closes the connection in the middle of the line.
     let _ = line.write_all(&vec![b'a'; 4 << 20]);
     let heard = line.read(&mut [0]);
     assert!(
@@ -273,9 +274,9 @@ fn a_line_that_never_ends_is_not_read_to_its_end() {
     assert_eq!(server.get("/v1/queues/desk")["counts"]["items"], 0);
 }
 
-/// Every command of the desk while a server has the folder: by its door, with the same answers.
+/// Every queue command works through the local socket of a server, with the same answers.
 #[test]
-fn a_desk_goes_on_while_a_server_has_its_folder() {
+fn queue_commands_work_while_a_server_has_the_folder() {
     let folder = Folder::new("door");
     scores(&folder, 20);
     folder.ok("queue init desk --evaluators spam,abuse --undo 0");
@@ -301,11 +302,11 @@ fn a_desk_goes_on_while_a_server_has_its_folder() {
     assert_eq!(server.get("/v1/queues/desk")["k"], 7);
     let report = folder.stdout("queue report desk".split(' '));
     assert!(report.contains("spam") && report.contains("reviewed"), "{report}");
-    // One without a score has no value, and is given out all the same.
+    // An item without a score has no value, and can be claimed all the same.
     server.post("/v1/queues/desk/items", r#"{"id": "bare"}"#);
     assert_eq!(folder.stdout("queue claim desk --reviewer cy -k 100".split(' ')).lines().count(), 19);
     assert_eq!(folder.stdout("queue export desk".split(' ')).lines().count(), 21);
-    // A second queue: who names none is told which there are.
+    // With a second queue, a command without --queue lists the names.
     folder.ok("queue init desk --queue second --evaluators a");
     let refused = folder.refused("queue status desk");
     assert!(refused.contains("desk, second") && refused.contains("--queue"), "{refused}");
@@ -326,7 +327,8 @@ fn verdicts_of_a_file_say_who_looked_and_what_was_found() {
     let row: Value =
         serde_json::from_str(rows.lines().find(|line| line.contains("\"p1\"")).unwrap()).unwrap();
     assert_eq!((&row["reward"], &row["label"]), (&json!(1.0), &json!("harmful")));
-    // Words where numbers are asked for, and a word that the desk does not know: what is said leads to the end.
+    // Words in a column of numbers, and a word without a reward: the advice names the right
+    // options.
     let refused =
         folder.refused("queue verdict desk found.csv --id post --reward-column found --reviewer-column who");
     for says in ["`harmful` (line 2), `fine` (line 4)", "--label-column found", "--label fine=NUMBER`"] {
@@ -354,10 +356,10 @@ fn a_report_says_what_verdicts_cannot_tell_yet() {
     folder.ok("queue verdict desk --reviewer ann --item p1 --reward 1");
     let told = folder.stdout("queue report desk".split(' '));
     assert!(told.contains("unbounded: the verdicts do not determine the weight yet"), "{told}");
-    assert!(!told.contains("unknown") && told.contains("learnt from 1 verdicts"), "{told}");
+    assert!(!told.contains("unknown") && told.contains("learnt from 1 verdict;"), "{told}");
 }
 
-/// Who sends scores need not know at once that an evaluator was removed; a name that never was one is still a mistake.
+/// Scores of a removed evaluator are ignored; an unknown evaluator is an error.
 #[test]
 fn scores_of_a_removed_evaluator_are_passed_over() {
     let folder = Folder::new("removed");

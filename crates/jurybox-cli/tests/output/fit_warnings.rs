@@ -1,10 +1,11 @@
-//! What has changed and what is to be doubted is in the documents too: a script that says `-q` must not miss it.
+//! Alarms and diagnostics in JSON documents, also with `--quiet`.
 
 use crate::folder::Folder;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Forty rounds of twenty items; from the twentieth on, `c` gives the same score to all. Every verdict is a no.
+/// Forty rounds of twenty items; from the twentieth on, `c` gives all items the same score. All
+/// verdicts are 0.
 fn stuck() -> String {
     let mut text = String::from("round,id,a,b,c,d,verdict\n");
     let mut chance = 1_u64;
@@ -25,7 +26,7 @@ fn stuck() -> String {
 }
 
 #[test]
-fn alarms_and_doubts_are_in_the_documents_though_nothing_is_said() {
+fn documents_have_alarms_and_diagnostics_with_quiet() {
     let folder = Folder::new("concerns");
     folder.write("stuck.csv", &stuck());
     folder.write("next.csv", "round,id,a,b,c,d,verdict\n99,n1,0.1,0.2,0.5,0.4,0\n99,n2,0.8,0.9,0.5,0.7,0\n");
@@ -41,13 +42,13 @@ fn alarms_and_doubts_are_in_the_documents_though_nothing_is_said() {
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         let alarm = &document["alarms"][0];
         assert_eq!(
-            (&alarm["evaluator"], &alarm["reading"]),
+            (&alarm["evaluator"], &alarm["statistic"]),
             (&"c".into(), &"varying".into()),
             "{command}: {document}"
         );
-        assert!(alarm["sentence"].as_str().unwrap().starts_with("`c` is "), "{command}: {alarm}");
-        // Of those before the change none is left.
-        let doubt = document["doubts"][0].as_str().unwrap();
-        assert!(doubt.starts_with("all 20 rewards so far are 0: "), "{command}: {doubt}");
+        assert!(alarm["message"].as_str().unwrap().starts_with("`c` is "), "{command}: {alarm}");
+        // The rewards from before the change are forgotten.
+        let diagnostic = document["diagnostics"][0].as_str().unwrap();
+        assert!(diagnostic.starts_with("all 20 rewards so far are 0: "), "{command}: {diagnostic}");
     }
 }
