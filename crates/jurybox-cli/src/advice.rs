@@ -148,7 +148,7 @@ impl ForeignFile {
     }
 }
 
-/// Whether an error is about a settings file, of which it prints several lines.
+/// Whether an error is about a settings file, and prints several lines of it.
 pub(crate) fn draws_settings(error: &anyhow::Error) -> bool {
     use jurybox_lab::Error::{Content, Setting};
     let of_the_lab = |cause: &jurybox_lab::Error| matches!(cause, Content { .. } | Setting { .. });

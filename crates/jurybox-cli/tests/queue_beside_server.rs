@@ -39,7 +39,7 @@ fn a_file_becomes_a_queue_in_one_command_and_a_repeat_adds_nothing() {
     let import = ["--import", &file, "--id", "post", "--tags", "language", "--log", "off"];
     let server = Server::over(&folder.path("data"), &import);
     let log = said(&server, "Next: review at http://");
-    assert!(log.contains("evaluators: spam, abuse"), "{log}");
+    assert!(log.contains(": spam, abuse"), "{log}");
     // The evaluators were not named: the note says which columns are scores, and what to do if one
     // is not.
     assert!(log.contains("are scores: spam, abuse. If one is the answer"), "{log}");
@@ -91,7 +91,7 @@ fn answers_are_neither_scores_nor_shown() {
     let import = ["--import", &file, "--id", "post", "--log", "off"];
     let server = Server::over(&folder.path("data"), &import);
     let log = said(&server, "Next: review at http://");
-    assert!(log.contains("evaluators: spam, abuse;") && log.contains("Reviewers see: text.\n"), "{log}");
+    assert!(log.contains(": spam, abuse") && log.contains("Reviewers see: text.\n"), "{log}");
     assert!(log.contains("the name says answer: verdict, reward. Pass --golden"), "{log}");
     let item = server.get("/v1/queues/scores/items/p101");
     assert_eq!(item["payload"], json!({"text": "hello 101"}));

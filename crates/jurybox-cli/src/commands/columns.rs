@@ -24,9 +24,8 @@ pub(crate) struct ColumnArgs {
     /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// Columns of scores, separated by commas: 'spam,"abuse, strict"'; scores.gpt is a field of
-    /// nested JSON [default: all numeric columns without another role, unless named or numbered
-    /// like an id]
+    /// Columns of scores, such as 'spam,"abuse, strict",gpt.score' [default: numeric columns without
+    /// another role that do not look like ids]
     #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
     evaluators: Vec<NameList>,
     /// Columns that identify an item
@@ -61,12 +60,11 @@ struct FileFormatArgs {
     /// Decimal sign, `,` or `.` [default: detected]
     #[arg(long, help_heading = FILE_FORMAT, value_name = "CHARACTER")]
     decimal: Option<Decimal>,
-    /// Further words for a missing score, such as 'k.A.,-99' [always: an empty cell, NA, N/A, #N/A,
-    /// NaN, null, none, - and ?]
+    /// More words for a missing score, such as 'k.A.,-99', besides NA, #N/A, NaN, null, none, - and ?
     #[arg(long, help_heading = FILE_FORMAT, value_name = "WORDS", allow_hyphen_values = true)]
     na: Vec<NameList>,
-    /// One grade per row: the columns of item, judge and grade. Pivoted in memory (8 bytes per item
-    /// and judge); other columns keep their first value
+    /// One grade per row: columns of item, judge and grade, pivoted in memory; other columns keep
+    /// their first value
     #[arg(long, help_heading = FILE_FORMAT, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
     long: Option<Long>,
 }

@@ -63,7 +63,9 @@ impl Args {
             output::versioned("merge", summary_with_warnings(&sum.jury, &serde_json::Value::Null))?;
         }
         wrote([&*self.out]);
-        next(format_args!("rank FILE --state {}", shell(self.out.display())));
+        let state =
+            if output::is_stdout(&self.out) { "STATE".into() } else { shell(self.out.display()) };
+        next(format_args!("rank FILE --state {state}"));
         Ok(())
     }
 

@@ -151,7 +151,7 @@ impl Args {
         Ok(())
     }
 
-    /// Says what was written, and how verdicts on the picks are learnt.
+    /// Names the files written, and the command that learns verdicts on the picks.
     fn finish(&self, observed: bool) {
         wrote(self.out.as_deref().into_iter().chain(observed.then_some(&*self.state)));
         let is_file = |out: &&PathBuf| !output::is_stdout(out);

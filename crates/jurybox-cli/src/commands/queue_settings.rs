@@ -21,7 +21,7 @@ pub(crate) struct QueueSettings {
     /// Reviewers per item; if they disagree, more are asked [new queue: 1]
     #[arg(long, value_name = "N", help_heading = QUEUE_SETTINGS)]
     quorum: Option<u8>,
-    /// Share of new items that are reviewed whatever their scores, to measure what is missed [new
+    /// Share of new items that are reviewed regardless of their scores, to measure misses [new
     /// queue: 0]
     #[arg(long, value_name = "SHARE", help_heading = QUEUE_SETTINGS)]
     random_check_rate: Option<f64>,

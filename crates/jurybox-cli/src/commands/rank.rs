@@ -174,7 +174,7 @@ impl Args {
         Ok(())
     }
 
-    /// Says what was written, and how to go on: learn from a reward column that is there, else
+    /// Names the file written, and suggests to learn from a reward column if there is one, else
     /// pick.
     fn finish(&self) {
         wrote(self.out.as_deref());

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     labels: LabelArgs,
     /// The column with each row's probability of being reviewed, as `pick --all` writes it: bounds
-    /// what was missed
+    /// the share that is missed
     #[arg(long, value_name = "COLUMN", requires = "reward", help_heading = COLUMNS)]
     probability: Option<String>,
     /// The column that names who gave each verdict: reports how severe and how noisy each reviewer

@@ -83,7 +83,7 @@ enum ServerCommand {
         /// the claim by other rules
         #[arg(long)]
         strict: bool,
-        /// Verify only claims after this entry of the activity log, or those that an earlier
+        /// Verify only claims after this entry of the activity log, or claims that an earlier
         /// `verify --json` did not verify
         ///
         /// All else is checked from the first entry on. With a file, the log up to its end must be

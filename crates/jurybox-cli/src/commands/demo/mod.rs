@@ -31,7 +31,7 @@ Examples:
 /// A page shows the curves.
 ///
 /// With --serve, such a queue runs on a local server: posts come in, four simulated people review
-/// some, and the page shows what is learnt. You can make an evaluator fail while it runs.
+/// some, and the page shows the learnt weights. You can make an evaluator fail while it runs.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {

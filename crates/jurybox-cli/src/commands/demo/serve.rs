@@ -73,7 +73,7 @@ fn free_or_any(usual: u16) -> u16 {
 }
 
 /// The settings of the demo's queue: 2% random checks. Verdicts are learnt from after ten seconds,
-/// so that the page first shows what is found without learning.
+/// so that the page first shows results without learning.
 fn config() -> anyhow::Result<Config> {
     Ok(Config {
         policy: "adaptive".parse()?,

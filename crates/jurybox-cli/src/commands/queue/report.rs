@@ -20,7 +20,7 @@ Examples:
   # For a program
   jurybox queue report review --json";
 
-/// Report which evaluators a queue trusts, what was found, and what may have been missed
+/// Report which evaluators a queue trusts, and how much it found and may have missed
 ///
 /// The weight of an evaluator is what one unit of its score adds to an item's value, with its 95%
 /// interval (least squares over the reviewed items). Results compare the queue with a plain average

@@ -21,7 +21,7 @@ Examples:
 
 /// Change the settings of a queue; settings that are not named stay
 ///
-/// What was learnt is kept as far as the new settings allow.
+/// Learnt weights are kept as far as the new settings allow.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -76,7 +76,7 @@ pub(super) struct ServeSettings {
     /// Largest request body; NDJSON is not limited [default: 16777216]
     #[arg(long, value_name = "BYTES", env = "JURYBOX_MAX_BODY", help_heading = SERVER)]
     max_body: Option<usize>,
-    /// Most requests at a time; further ones are told to retry [default: 1024]
+    /// Most requests at a time; further ones are asked to retry [default: 1024]
     #[arg(long, value_name = "N", env = "JURYBOX_MAX_REQUESTS", help_heading = SERVER)]
     max_requests: Option<usize>,
     /// Most connections per address (of 4096 in all), except the proxy's; 0 for no limit [default:
