@@ -127,6 +127,7 @@ fn make_room(folder: &Path, line: &str) {
         _ if line.starts_with("jurybox queue init") => "review",
         _ if line.starts_with("jurybox server backup review") => "review-copy.sqlite",
         _ if line.starts_with("jurybox server key add ann") => "jurybox-data",
+        _ if line.starts_with("jurybox server key add intake") => "jurybox-data",
         _ => return,
     };
     let made = folder.join(made);

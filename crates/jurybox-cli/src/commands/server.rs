@@ -50,8 +50,8 @@ const ARCHIVE_EXAMPLES: &str = "\
 Examples:
   # Queues that ended before November
   jurybox server archive review --to archive --before 2026-11-01
-  # One queue of a server
-  jurybox server archive --data jurybox-data --to archive --before 2026-11-01 --queue posts";
+  # Those of a server
+  jurybox server archive --data jurybox-data --to archive --before 2026-11-01";
 
 const RESTORE_EXAMPLES: &str = "\
 Examples:
