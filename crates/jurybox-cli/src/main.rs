@@ -147,7 +147,8 @@ mod tests {
                 uses.entry(heading).or_default().push((name.into(), ids));
             }
         });
-        let shared: Vec<&String> = uses.iter().filter(|(_, uses)| uses.len() > 1).map(|(one, _)| one).collect();
+        let shared: Vec<&String> =
+            uses.iter().filter(|(_, uses)| uses.len() > 1).map(|(one, _)| one).collect();
         assert!(shared.len() > 2, "{shared:?}");
         for heading in shared {
             for id in uses[heading].iter().flat_map(|(_, ids)| ids) {

@@ -42,15 +42,16 @@ struct NamedDocument<T> {
 pub(crate) fn renamed(value: impl Serialize, names: &[(&str, &str)]) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(value)?;
     if let Value::Object(fields) = &mut value {
-        let renamed = |name: String| names.iter().find(|(stored, _)| *stored == name).map_or(name, |(_, shown)| (*shown).into());
+        let renamed = |name: String| {
+            names.iter().find(|(stored, _)| *stored == name).map_or(name, |(_, shown)| (*shown).into())
+        };
         *fields = std::mem::take(fields).into_iter().map(|(name, field)| (renamed(name), field)).collect();
     }
     Ok(value)
 }
 
 /// The names of the totals of a state in documents.
-pub(crate) const SEEN: [(&str, &str); 2] =
-    [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
+pub(crate) const SEEN: [(&str, &str); 2] = [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
 
 /// Whether a file is standard output by another name.
 pub(crate) fn is_stdout(file: &Path) -> bool {

@@ -112,7 +112,10 @@ fn picks_without_a_column_of_verdicts_wait() {
         let state = format!("desk-{}.json", &files[6..7]);
         fs::copy(folder.path("desk.json"), folder.path(&state)).unwrap();
         let messages = folder.ok(&format!("learn --picks {files} --id id --reward found --state {state}"));
-        assert!(messages.contains("Learnt from 2 new verdicts on 4 picks; 2 without a verdict yet"), "{messages}");
+        assert!(
+            messages.contains("Learnt from 2 new verdicts on 4 picks; 2 without a verdict yet"),
+            "{messages}"
+        );
     }
     // With --verdicts, all picks take their verdicts from these files.
     folder.write("verdicts.csv", "id,found\nf0i0,1\n");

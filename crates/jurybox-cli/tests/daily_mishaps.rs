@@ -249,10 +249,7 @@ fn pipes_in_the_way_are_not_waited_for() {
         "pick h.csv --id id --ignore verdict --state pipe.json --wait 0",
     ] {
         let messages = folder.refused(line);
-        assert!(
-            messages.contains("pipe.json: not a plain file"),
-            "{messages}"
-        );
+        assert!(messages.contains("pipe.json: not a plain file"), "{messages}");
     }
     fs::remove_file(folder.path(".s.json.lock")).unwrap();
     mkfifo(&folder, ".s.json.lock");
@@ -370,6 +367,10 @@ fn a_file_without_verdicts_is_nothing_to_learn_and_no_error() {
     let messages = folder.ok(&format!("{learn} --verdicts none.csv nothing.csv"));
     assert!(messages.contains("no verdicts yet"), "{messages}");
     assert_eq!(fs::read(folder.path("s.json")).unwrap(), before);
-    assert!(folder.ok(&format!("{learn} --verdicts none.csv verdicts.csv")).contains("Learnt from 3 new verdicts"));
+    assert!(
+        folder
+            .ok(&format!("{learn} --verdicts none.csv verdicts.csv"))
+            .contains("Learnt from 3 new verdicts")
+    );
     assert!(folder.refused(&format!("{learn} --verdicts absent.csv")).contains("absent.csv"));
 }

@@ -175,7 +175,10 @@ fn what_is_exported_is_read_straight_back() {
     for format in formats {
         let said =
             folder.ok(&format!("learn by-command.{format} --id item --reward reward --state {format}.json"));
-        assert!(said.contains("spam, abuse") && said.to_lowercase().contains("reward: reward"), "{format}: {said}");
+        assert!(
+            said.contains("spam, abuse") && said.to_lowercase().contains("reward: reward"),
+            "{format}: {said}"
+        );
         let seen = folder.seen(&format!("{format}.json"));
         // Eight claims and the item decided without one; nothing is learnt from a rule's verdict.
         assert_eq!((&seen["used"], &seen["items"]), (&json!(9), &json!(40)), "{format}");

@@ -85,5 +85,7 @@ fn a_queue_on_a_full_disk_loses_nothing_and_goes_on_with_room() {
     folder.ok("queue add desk many.csv --id id -q");
     assert_eq!(items(&folder), before + 4000);
     folder.ok("queue claim desk --reviewer ann -k 3 -q");
-    assert!(messages_of(&folder, "server verify desk").contains("lost 0, double verdicts 0, double leases 0"));
+    assert!(
+        messages_of(&folder, "server verify desk").contains("lost 0, double verdicts 0, double leases 0")
+    );
 }

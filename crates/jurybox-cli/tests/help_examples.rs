@@ -102,8 +102,7 @@ fn prepared() -> Folder {
     for key in ["ann --role review --reviewer ann", "intake --role write"] {
         folder.ok(&format!("server key add {key}"));
     }
-    fs::write(folder.path("proof.json"), folder.stdout("server verify review --json -q".split(' ')))
-        .unwrap();
+    fs::write(folder.path("proof.json"), folder.stdout("server verify review --json -q".split(' '))).unwrap();
     folder.ok("server backup review review-copy.sqlite");
     folder
 }
@@ -150,7 +149,8 @@ fn starts(folder: &Path, line: &str) {
     let mut child = shell(folder, line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let mut messages = Vec::new();
-    let listens = lines.inspect(|line| messages.push(line.clone())).any(|line| line.starts_with("listening on "));
+    let listens =
+        lines.inspect(|line| messages.push(line.clone())).any(|line| line.starts_with("listening on "));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(listens, "{line}: {messages:?}");
@@ -172,7 +172,8 @@ fn run_examples(prepared: &Folder, name: &str, lines: &[String]) {
             continue;
         }
         if line.starts_with("jurybox queue verdict review") {
-            let claim = shell(&scratch.0, "jurybox queue claim review --reviewer ann -k 60").output().unwrap();
+            let claim =
+                shell(&scratch.0, "jurybox queue claim review --reviewer ann -k 60").output().unwrap();
             assert!(claim.status.success(), "{claim:?}");
         }
         let output = shell(&scratch.0, line).output().unwrap();

@@ -69,7 +69,10 @@ fn what_cannot_be_imported_is_said_before_anybody_waits() {
     let folder = Folder::new("import-bad");
     scores(&folder, 10);
     for (line, says) in [
-        ("serve --data d --port 0 --import scores.csv", "pass one --id, the column that identifies an item (there are: post,"),
+        (
+            "serve --data d --port 0 --import scores.csv",
+            "pass one --id, the column that identifies an item (there are: post,",
+        ),
         ("serve --data d --port 0 --import scores.csv", "none looks like an id"),
         ("serve --data d --port 0 --import nowhere.csv --id post", "nowhere.csv"),
         ("serve --data d --port 0 --import - --id post", "--queue"),
@@ -288,7 +291,8 @@ fn queue_commands_work_while_a_server_has_the_folder() {
     let told = folder.ok("queue add desk scores.csv --id post --show text");
     assert!(told.contains("20 new, 0 updated, 0 unchanged, 0 refused"), "{told}");
     let picked: Value =
-        serde_json::from_str(&folder.stdout("queue claim desk --reviewer ann -k 2 --json".split(' '))).unwrap();
+        serde_json::from_str(&folder.stdout("queue claim desk --reviewer ann -k 2 --json".split(' ')))
+            .unwrap();
     let item = picked["claims"][0]["item"].as_str().unwrap().to_string();
     assert_eq!(folder.stdout("queue claim desk --reviewer ann --held".split(' ')).lines().count(), 2);
     folder.ok(&format!("queue verdict desk --reviewer ann --item {item} --reward 1"));
@@ -352,7 +356,10 @@ fn a_report_says_what_verdicts_cannot_tell_yet() {
     folder.ok("queue init desk --evaluators spam,abuse --undo 0 --settle 0");
     folder.ok("queue add desk scores.csv --id post");
     let told = folder.stdout("queue report desk".split(' '));
-    assert!(told.contains("spam       unknown") && told.contains("No verdict has been learnt from"), "{told}");
+    assert!(
+        told.contains("spam       unknown") && told.contains("No verdict has been learnt from"),
+        "{told}"
+    );
     folder.ok("queue verdict desk --reviewer ann --item p1 --reward 1");
     let told = folder.stdout("queue report desk".split(' '));
     assert!(told.contains("unbounded: the verdicts do not determine the weight yet"), "{told}");

@@ -147,7 +147,10 @@ fn a_known_pipe_among_files_is_left_out() {
     };
     folder.ok("learn 0.csv --id post --reward verdict --state s.json");
     let messages = piped("learn 1.csv - --id post --reward verdict --state s.json", &table(0));
-    assert!(messages.contains("learnt already, and not counted again; --again counts it again"), "{messages}");
+    assert!(
+        messages.contains("learnt already, and not counted again; --again counts it again"),
+        "{messages}"
+    );
     assert_eq!(folder.seen("s.json")["items"], 40);
     // The same bytes as a file of the same call.
     piped("learn 2.csv - --id post --reward verdict --state s.json", &table(2));

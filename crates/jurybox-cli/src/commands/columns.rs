@@ -164,7 +164,11 @@ impl ColumnArgs {
 
     /// Opens these files in place of those on the command line, and prints the roles of their
     /// columns.
-    pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &CommandColumns<'_>) -> anyhow::Result<Table> {
+    pub(crate) fn open_paths(
+        &self,
+        paths: &[PathBuf],
+        special: &CommandColumns<'_>,
+    ) -> anyhow::Result<Table> {
         let roles = self.roles();
         let roles = Roles {
             evaluators: special.only.map_or(roles.evaluators, |only| vec![only.clone()]),

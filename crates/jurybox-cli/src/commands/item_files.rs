@@ -153,14 +153,16 @@ impl ItemFiles {
         };
         let mut aside: Vec<String> = present.iter().filter(|column| !scores(column)).cloned().collect();
         let answers: Vec<String> = if guesses {
-            let free =
-                |name: &String| is_answer(name) && !given.evaluators.contains(name) && !present.contains(name);
+            let free = |name: &String| {
+                is_answer(name) && !given.evaluators.contains(name) && !present.contains(name)
+            };
             found.into_iter().flatten().filter(free).collect()
         } else {
             Vec::new()
         };
         aside.extend(answers);
-        let special = CommandColumns { key: Some(&uses.id), known, aside, called, ..CommandColumns::default() };
+        let special =
+            CommandColumns { key: Some(&uses.id), known, aside, called, ..CommandColumns::default() };
         let table = columns.open_paths(&files, &special)?.sparing(MAX_UNREADABLE);
         let is_tag = |name: &String| uses.tags.values().any(|column| column == name);
         let is_score = |name: &String| table.taken().evaluators().position(name).is_some();

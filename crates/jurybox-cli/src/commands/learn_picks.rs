@@ -50,7 +50,11 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
     if back.used + back.passed_over > 0 {
         wrote([&*args.state]);
     }
-    next(format_args!("pick FILE --id {} --state {} --out picks.csv", shell(id), shell(args.state.display())));
+    next(format_args!(
+        "pick FILE --id {} --state {} --out picks.csv",
+        shell(id),
+        shell(args.state.display())
+    ));
     Ok(())
 }
 

@@ -10,8 +10,7 @@ use std::ffi::OsString;
 pub(crate) fn parse(argument: OsString) -> Result<Place, String> {
     let Some(text) = argument.to_str() else { return Ok(Place::Folder(argument.into())) };
     if let Some(name) = text.strip_prefix("env:") {
-        let url =
-            std::env::var(name).map_err(|_| format!("the environment has no variable {name}"))?;
+        let url = std::env::var(name).map_err(|_| format!("the environment has no variable {name}"))?;
         return of_url(name, &url);
     }
     if let Some(path) = text.strip_prefix("file:") {

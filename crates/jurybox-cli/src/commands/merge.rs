@@ -63,8 +63,7 @@ impl Args {
             output::versioned("merge", summary_with_warnings(&sum.jury, &serde_json::Value::Null))?;
         }
         wrote([&*self.out]);
-        let state =
-            if output::is_stdout(&self.out) { "STATE".into() } else { shell(self.out.display()) };
+        let state = if output::is_stdout(&self.out) { "STATE".into() } else { shell(self.out.display()) };
         next(format_args!("rank FILE --state {state}"));
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use super::columns::{COLUMNS, ColumnArgs, CommandColumns, OUTPUT};
 use super::fit_warnings::{self, FitWarnings};
-use super::table_output::TableOutput;
 use super::names::{self, NameList};
 use super::rank::{given_limit, limit, text_format};
 use super::state::{LockWait, check_outputs, put_in_place, read_if_there};
+use super::table_output::TableOutput;
 use crate::advice;
 use crate::messages::{next, shell, warn, wrote};
 use crate::output::{self, is_closed_pipe};
@@ -125,8 +125,13 @@ impl Args {
         };
         let read: Vec<PathBuf> = quiet.iter().map(|of| of.path.clone()).chain([self.state.clone()]).collect();
         check_outputs(&table, &read, &self.out)?;
-        let options =
-            PickOptions { k, worth: self.min_reward, seed: self.seed, at: self.at, only_choose: self.no_observe };
+        let options = PickOptions {
+            k,
+            worth: self.min_reward,
+            seed: self.seed,
+            at: self.at,
+            only_choose: self.no_observe,
+        };
         let round = pick_rows(before.as_ref(), &table, self.policy.as_ref(), options)?;
         self.tell(&round);
         if self.no_observe {
@@ -169,7 +174,9 @@ impl Args {
     fn write(&self, table: &Table, round: &Round) -> anyhow::Result<()> {
         let picking = &round.picking;
         match &self.out {
-            Some(out) => picking.write(table, out, self.table.layout(text_format(table.format())), self.all)?,
+            Some(out) => {
+                picking.write(table, out, self.table.layout(text_format(table.format())), self.all)?
+            }
             None if self.json => {}
             None => picking.write(table, Path::new("-"), self.table.layout(Format::Csv), self.all)?,
         }
@@ -191,7 +198,8 @@ impl Args {
         }
         if self.json {
             let given = || self.policy.clone().unwrap_or_default();
-            let warnings = before.map_or_else(FitWarnings::default, |state| FitWarnings::of(&state.jury.fit()));
+            let warnings =
+                before.map_or_else(FitWarnings::default, |state| FitWarnings::of(&state.jury.fit()));
             let document = json!({
                 "rows": 0,
                 "k": given_limit(self.k, self.min_reward),

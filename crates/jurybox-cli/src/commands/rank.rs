@@ -2,9 +2,9 @@
 
 use super::columns::{COLUMNS, ColumnArgs, CommandColumns, OUTPUT, warn};
 use super::fit_warnings::{self, FitWarnings};
-use super::table_output::TableOutput;
 use super::names::NameNumbers;
 use super::state::check_outputs;
+use super::table_output::TableOutput;
 use crate::messages::{next, shell, wrote};
 use crate::{advice, messages, output};
 use anyhow::Context;
@@ -157,9 +157,9 @@ impl Args {
             }
         } else if options.k as u64 > ranking.rows() {
             self.columns.say(format_args!(
-                "warning: k = {} is more than the {} rows: all are ranked",
+                "warning: k = {}, but there are only {}: all are ranked",
                 options.k,
-                ranking.rows()
+                counted(ranking.rows(), "row")
             ));
         }
         if let Some(out) = &self.out {
@@ -207,7 +207,9 @@ impl Args {
         }
         if let Some(mut jury) = state {
             for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
-                self.columns.say(format_args!("warning: rows are ranked without `{name}`: it is not in --evaluators"));
+                self.columns.say(format_args!(
+                    "warning: rows are ranked without `{name}`: it is not in --evaluators"
+                ));
             }
             return Ok((Judge::jury(&jury), None));
         }

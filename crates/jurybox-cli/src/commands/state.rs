@@ -134,10 +134,7 @@ pub(crate) const LEARNT: [(&str, &str); 5] = [
 ];
 
 /// [`summary`] with alarms and diagnostics.
-pub(crate) fn summary_with_warnings(
-    jury: &Jury,
-    learnt_now: &serde_json::Value,
-) -> impl Serialize + use<> {
+pub(crate) fn summary_with_warnings(jury: &Jury, learnt_now: &serde_json::Value) -> impl Serialize + use<> {
     FitWarnings::of(&jury.fit()).after(summary(jury, learnt_now))
 }
 

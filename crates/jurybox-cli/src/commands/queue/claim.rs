@@ -74,7 +74,8 @@ impl Args {
         } else {
             let mut text = String::new();
             for claim in &claims {
-                let payload = claim.payload.as_ref().map(|payload| format!("\t{payload}")).unwrap_or_default();
+                let payload =
+                    claim.payload.as_ref().map(|payload| format!("\t{payload}")).unwrap_or_default();
                 // A tab in an id would end it, and an escape would act on the terminal; --json has
                 // the id as it is.
                 writeln!(text, "{}{payload}", plain(&claim.item, false).replace('\t', "\\u0009"))?;

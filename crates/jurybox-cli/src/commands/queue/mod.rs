@@ -88,10 +88,9 @@ impl QueueAddress {
         let mut queue = Desk::open(&self.place, self.queue.as_deref(), self.timeout()).map_err(|error| {
             match error {
                 // Without a name, this error means several queues or none.
-                Error::Refused(_) if self.queue.is_none() => Advised::new(
-                    error,
-                    "name a queue with --queue, or create one with `jurybox queue init`",
-                ),
+                Error::Refused(_) if self.queue.is_none() => {
+                    Advised::new(error, "name a queue with --queue, or create one with `jurybox queue init`")
+                }
                 error => error.into(),
             }
         })?;

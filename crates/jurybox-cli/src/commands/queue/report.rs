@@ -109,7 +109,10 @@ fn write_weights(
         writeln!(text, "{:width$}  {weight}{interval}{muted}", evaluator.name)?;
     }
     if is_guess {
-        writeln!(text, "\nNo verdict has been learnt from: items are ranked by a guess from the scores alone.")?;
+        writeln!(
+            text,
+            "\nNo verdict has been learnt from: items are ranked by a guess from the scores alone."
+        )?;
     } else if undetermined {
         writeln!(
             text,

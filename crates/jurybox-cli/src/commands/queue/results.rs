@@ -81,7 +81,11 @@ pub(super) fn write_results(text: &mut String, found: &Found) -> std::fmt::Resul
         writeln!(text, "random checks  {decided} of {items} decided; the others may have any reward")?;
     }
     if found.given_back > 0 {
-        writeln!(text, "released       {} claims without a verdict, which may have any reward", found.given_back)?;
+        writeln!(
+            text,
+            "released       {} claims without a verdict, which may have any reward",
+            found.given_back
+        )?;
     }
     if let Some(why) = found.unknown {
         writeln!(text, "missed         not known: {why}")?;

@@ -41,7 +41,11 @@ impl Args {
             writeln!(text, "claimed   {}", counts.leased)?;
             writeln!(text, "closed    {}", counts.closed)?;
             writeln!(text, "verdicts  {}", counts.verdicts)?;
-            writeln!(text, "learnt    {} verdicts; {} can still be undone", status.seen.used, status.waiting)?;
+            writeln!(
+                text,
+                "learnt    {} verdicts; {} can still be undone",
+                status.seen.used, status.waiting
+            )?;
             match config.doors {
                 Doors::Paused => writeln!(text, "mode      paused: no claims")?,
                 Doors::Draining => writeln!(text, "mode      draining: no new items")?,
@@ -67,11 +71,8 @@ impl Args {
 
 /// The status as JSON. Settings and totals have other names there than in the database.
 pub(super) fn status_document(status: &Status) -> serde_json::Result<Value> {
-    const SETTINGS: [(&str, &str); 3] = [
-        ("audit_rate", "random_check_rate"),
-        ("audit_share", "random_check_share"),
-        ("doors", "mode"),
-    ];
+    const SETTINGS: [(&str, &str); 3] =
+        [("audit_rate", "random_check_rate"), ("audit_share", "random_check_share"), ("doors", "mode")];
     let mut document = json!(status);
     document["config"] = output::renamed(&status.config, &SETTINGS)?;
     document["seen"] = output::renamed(&status.seen, &output::SEEN)?;

@@ -187,7 +187,10 @@ impl Args {
         let taken = accepted + repeated;
         ensure!(taken > 0, "no verdict was taken; the first, {id}: {why}");
         let of = taken + rejected.len() as u64;
-        bail!("{} of {of} verdicts were refused, the others were taken; the first, {id}: {why}", rejected.len())
+        bail!(
+            "{} of {of} verdicts were refused, the others were taken; the first, {id}: {why}",
+            rejected.len()
+        )
     }
 
     /// The verdicts of the files on the command line.

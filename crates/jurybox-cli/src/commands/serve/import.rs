@@ -165,10 +165,7 @@ fn name_of(file: &str) -> anyhow::Result<String> {
     let stem = stem.split('.').next().unwrap_or_default();
     let fits = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
     let name: String = stem.chars().map(|sign| if fits(sign) { sign } else { '-' }).take(64).collect();
-    ensure!(
-        !name.trim_matches('-').is_empty(),
-        "{file}: no queue can be named after it; pass --queue"
-    );
+    ensure!(!name.trim_matches('-').is_empty(), "{file}: no queue can be named after it; pass --queue");
     Ok(name)
 }
 

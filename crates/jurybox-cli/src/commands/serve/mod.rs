@@ -1,16 +1,16 @@
 //! `jurybox serve`: the HTTP server, its start, its end and the work beside it.
 
-mod settings;
 mod import;
+mod settings;
 
 pub(crate) use import::IMPORT;
 pub(crate) use settings::StorageArgs;
 
 use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
-use settings::ServeSettings;
 use jurybox_http::{App, Certificate, Settings, listen};
 use jurybox_server::{Place, Service};
+use settings::ServeSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

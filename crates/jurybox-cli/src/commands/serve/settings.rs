@@ -147,9 +147,7 @@ pub(super) fn resolve(
         tls_key: given.tls_key.or(file.tls_key),
         max_body: given.max_body.or(file.max_body),
         max_requests: given.max_requests.or(file.max_requests),
-        max_connections_per_address: given
-            .max_connections_per_address
-            .or(file.max_connections_per_address),
+        max_connections_per_address: given.max_connections_per_address.or(file.max_connections_per_address),
         rate: given.rate.or(file.rate),
         connections: given.connections.or(file.connections),
         client_timeout: given.client_timeout.or(file.client_timeout),
