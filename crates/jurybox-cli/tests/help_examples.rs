@@ -1,4 +1,4 @@
-//! The examples in the long help of every command run as they are.
+//! Runs every example in the long help of every command.
 #![cfg(unix)]
 
 mod folder;
@@ -165,7 +165,7 @@ fn run_examples(prepared: &Folder, name: &str, lines: &[String]) {
     fs::create_dir_all(scratch.path(".zfunc")).unwrap();
     for line in lines {
         make_room(&scratch.0, line);
-        // `man -l` and fish may be missing: what is ours is the output before the pipe.
+        // `man -l` may be missing: only the part before the pipe is run.
         let line = line.split(" | man ").next().unwrap();
         if never_ends(line) {
             starts(&scratch.0, line);

@@ -24,8 +24,8 @@ pub(crate) struct ColumnArgs {
     /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// Columns of scores, such as 'spam,"abuse, strict",gpt.score' [default: numeric columns without
-    /// another role that do not look like ids]
+    /// Columns of scores, such as 'spam,"abuse, strict",gpt.score' [default: numeric columns
+    /// without another role that do not look like ids]
     #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
     evaluators: Vec<NameList>,
     /// Columns that identify an item
@@ -60,7 +60,8 @@ struct FileFormatArgs {
     /// Decimal sign, `,` or `.` [default: detected]
     #[arg(long, help_heading = FILE_FORMAT, value_name = "CHARACTER")]
     decimal: Option<Decimal>,
-    /// More words for a missing score, such as 'k.A.,-99', besides NA, #N/A, NaN, null, none, - and ?
+    /// More words for a missing score, such as 'k.A.,-99', besides NA, #N/A, NaN, null, none, - and
+    /// ?
     #[arg(long, help_heading = FILE_FORMAT, value_name = "WORDS", allow_hyphen_values = true)]
     na: Vec<NameList>,
     /// One grade per row: columns of item, judge and grade, pivoted in memory; other columns keep
