@@ -116,17 +116,17 @@ class Beside:
         for words in [
             ["init", self.place, "--evaluators", "a,b", "-k", "20", "--undo", "0"],
             ["add", self.place, items, "--id", "id"],
-            ["pick", self.place, "--reviewer", "ann"],
+            ["claim", self.place, "--reviewer", "ann"],
             ["verdict", self.place, verdicts, "--id", "id", "--reward-column", "found", "--reviewer", "ann"],
         ]:
-            if not self.went(" ".join(words), self.run("desk", *words, "--queue", queue, may_die=False)):
+            if not self.went(" ".join(words), self.run("queue", *words, "--queue", queue, may_die=False)):
                 return
         words = ["server", "archive", self.place, "--to", os.path.join(self.folder, "archive"), "--before", "2100-01-01", "--queue", queue]
         while True:
             ran = self.run(*words)
             if ran is None:
                 continue  # killed: it is asked again, and goes on
-            if ran[0] == 0 or "no queue" in ran[2]:
+            if ran[0] == 0 or "no queue" in ran[2].lower():
                 break  # killed when it was done
             if not self.went("archive", ran):
                 return

@@ -1,66 +1,75 @@
-//! What a person can do about an error, in the words of the command line: the one place where errors meet flags.
+//! Advice on errors and warnings, in the options of the command line.
 //!
-//! The libraries say what was found, where, and the value; they do not know by which flags it was asked for.
+//! The libraries say what is wrong and where; they do not know by which options a person asked.
+//! Advice is chosen by the variant and the typed fields of an error, never by the words of its
+//! message.
 
 use jurybox_files::{Error, Odd, Told, Warning};
+use std::fmt;
 
-/// What to do about values that were learnt from labels that were chosen.
-pub(crate) const ON_CHOSEN_LABELS: &str = "have some reviewed with a known chance (`--policy 'adaptive(audit=1,slots=5)'` where a state is begun, or by lot), and `jurybox prevalence --probability` says what they come to";
+/// Advice on values that were learnt from labels of chosen items only.
+pub(crate) const ON_CHOSEN_LABELS: &str = "have some items reviewed with a known probability (`--policy 'adaptive(audit=1,slots=5)'` where a state begins), and `jurybox prevalence --probability` measures the mean reward";
 
-/// Advice on an error, where there is any.
-pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
-    let of_files = error.chain().find_map(|cause| match cause.downcast_ref() {
-        Some(error) => Some(error),
-        None => match cause.downcast_ref() {
-            Some(jurybox_lab::Error::Table(error)) => Some(error),
-            _ => None,
-        },
-    });
-    of_files.map_or_else(|| on_queues(error), on_files)
+/// An error with the advice that its command knows, where its type does not tell what to advise.
+#[derive(Debug)]
+pub(crate) struct Advised {
+    error: anyhow::Error,
+    advice: String,
 }
 
-/// Advice on what a queue refuses, where there is any.
-fn on_queues(error: &anyhow::Error) -> Option<String> {
-    let told = error.to_string();
-    if told.starts_with("there are several queues") {
-        Some("pass its name with --queue".into())
-    } else if told.starts_with("there is no queue here") {
-        Some("`jurybox desk init` makes one".into())
-    } else if told.contains("the queue does not say what label") {
-        Some(
-            "`jurybox desk set DESK --label WORD=NUMBER`, once for every word, says what words are worth"
-                .into(),
-        )
-    } else {
-        None
+impl Advised {
+    pub(crate) fn new(error: impl Into<anyhow::Error>, advice: impl Into<String>) -> anyhow::Error {
+        anyhow::Error::new(Advised { error: error.into(), advice: advice.into() })
     }
 }
 
-/// Advice on a warning, where there is any.
+impl fmt::Display for Advised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.error)
+    }
+}
+
+impl std::error::Error for Advised {}
+
+/// Advice on an error, if there is any.
+pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| {
+        if let Some(advised) = cause.downcast_ref::<Advised>() {
+            return Some(advised.advice.clone());
+        }
+        let of_lab = || match cause.downcast_ref() {
+            Some(jurybox_lab::Error::Table(error)) => Some(error),
+            _ => None,
+        };
+        cause.downcast_ref().or_else(of_lab).and_then(on_files)
+    })
+}
+
+/// Advice on a warning, if there is any.
 pub(crate) fn on_warning(warning: &Warning) -> Option<String> {
     Some(match warning {
         Warning::HeaderOfNumbers { .. } => "if it is a row, pass --no-header".into(),
         Warning::TwoNumbers { .. } => "say which with --decimal , or --decimal .".into(),
         Warning::NearlyIds { .. } => {
-            "name it with --id or --ignore; where it is an evaluator, name all of them with --evaluators"
+            "name it with --id or --ignore; if it is an evaluator, name all evaluators with --evaluators"
                 .into()
         }
         Warning::NamedLikeAVerdict { column, .. } => format!(
-            "where it holds verdicts, learn from them with `jurybox learn --reward {column}`; leave it out in silence with --ignore {column}; where it is an evaluator, name all of them with --evaluators"
+            "if it has verdicts, learn from them with `jurybox learn --reward {column}`; if not, pass --ignore {column}; if it is an evaluator, name all evaluators with --evaluators"
         ),
         Warning::OtherScale { columns, .. } => {
             let names: Vec<String> = columns.iter().map(|(name, _)| quoted(name)).collect();
-            format!("what is no evaluator is named by --ignore {}", names.join(","))
+            format!("name columns that are not evaluators with --ignore {}", names.join(","))
         }
         Warning::LooksLong { item, judge, grade, .. } => {
             let names = [item, judge, grade].map(|name| quoted(name)).join(",");
             format!(
-                "to make a row of every `{item}`, pass --long {names}; where each row is an item, pass --evaluators {}",
+                "for one row per `{item}`, pass --long {names}; if each row is an item, pass --evaluators {}",
                 quoted(grade)
             )
         }
         Warning::NoOrder { .. } => {
-            "where an empty cell says something, as of a rule that did not fire, write 0 there (the default --policy reads it so where a rule writes 1 or nothing)".into()
+            "where an empty cell means something, such as a rule that did not fire, write 0 there (the default --policy reads it so where a rule writes 1 or nothing)".into()
         }
         Warning::OddCells(odd) if odd.may_be_two_numbers() => {
             "say what the comma is with --decimal , or --decimal .".into()
@@ -70,12 +79,12 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<String> {
     })
 }
 
-/// A name as a list on the command line has it: in quotes where it has a comma.
+/// A name as an element of a list: in double quotes if it has a comma.
 fn quoted(name: &str) -> String {
     if name.contains(',') { format!("'\"{name}\"'") } else { name.into() }
 }
 
-/// Flags that say what the words are worth that were met first, to be typed in a shell. Which of them is worth what, nobody knows here.
+/// `--label` options for the first words of a reward column, to be completed with their numbers.
 pub(crate) fn labels(odd: &Odd) -> String {
     let flag = |(_, word): &(_, String)| {
         if word.contains(',') {
@@ -89,22 +98,22 @@ pub(crate) fn labels(odd: &Odd) -> String {
     odd.first.iter().map(flag).collect::<Vec<_>>().join(" ")
 }
 
-/// Advice on what is told of learning, where there is any.
+/// Advice on a notice of `learn`, if there is any.
 pub(crate) fn on_told(told: &Told) -> Option<String> {
     match told {
         Told::Known { .. } | Told::KnownRows { .. } | Told::KnownVerdicts { .. } => {
-            Some("--again would".into())
+            Some("--again counts it again".into())
         }
         Told::Warning(warning) => on_warning(warning),
         _ => None,
     }
 }
 
-/// What is to be done about shares and plain numbers in one column.
+/// Advice on a column with both shares and plain numbers.
 const ONE_SCALE: &str =
     "a column has one scale: write all of it as shares such as 13% and 4/5, or none of it";
 
-/// How a part of the paper that was left out can be had.
+/// How to get the input of a part of the paper that was skipped.
 pub(crate) fn on_skipped(part: jurybox_lab::Skipped) -> &'static str {
     match part {
         jurybox_lab::Skipped::NoContent => "name it with --data DIR",
@@ -114,7 +123,32 @@ pub(crate) fn on_skipped(part: jurybox_lab::Skipped) -> &'static str {
     }
 }
 
-/// Whether an error is about settings, and may draw them.
+/// The kinds of files that are not read, as far as the advice on them differs.
+enum ForeignFile {
+    Workbook,
+    Zip,
+    /// Compressed; the program that decompresses it.
+    Compressed(&'static str),
+    Other,
+}
+
+impl ForeignFile {
+    /// The kind by the name that [`Error::Foreign`] has for it.
+    fn of(name: &str) -> ForeignFile {
+        match name {
+            "an Excel workbook" | "an old Excel workbook" | "an OpenDocument spreadsheet" => {
+                ForeignFile::Workbook
+            }
+            "a zip archive" => ForeignFile::Zip,
+            "compressed by xz" => ForeignFile::Compressed("xz"),
+            "compressed by bzip2" => ForeignFile::Compressed("bzip2"),
+            "compressed by lz4" => ForeignFile::Compressed("lz4"),
+            _ => ForeignFile::Other,
+        }
+    }
+}
+
+/// Whether an error is about a settings file, and prints several lines of it.
 pub(crate) fn draws_settings(error: &anyhow::Error) -> bool {
     use jurybox_lab::Error::{Content, Setting};
     let of_the_lab = |cause: &jurybox_lab::Error| matches!(cause, Content { .. } | Setting { .. });
@@ -136,22 +170,21 @@ fn on_files(error: &Error) -> Option<String> {
         }
         Error::OddCells(odd) if odd.is_of_another_scale() => ONE_SCALE.into(),
         Error::OddCells(odd) if odd.is_reward => format!(
-            "say what each word is worth, by {}, once for every word, or say with --na what means that there is no verdict",
+            "give each word its reward with {}, or name the words for a missing verdict with --na",
             labels(odd)
         ),
         Error::Label { .. } => "write --label WORD=NUMBER, such as --label remove=1 --label keep=0".into(),
         Error::OddCells(odd) => format!(
-            "correct them, say which words mean that a score is missing with --na, or leave the column out with --ignore {}",
+            "correct them, name the words for a missing score with --na, or leave the column out with --ignore {}",
             odd.column
         ),
-        Error::Foreign { path, what } => match *what {
-            "an Excel workbook" | "an old Excel workbook" | "an OpenDocument spreadsheet" => "save it as CSV".into(),
-            "a zip archive" => format!("pipe its file in: unzip -p {} | jurybox ... -", path.display()),
-            what if what.starts_with("compressed by ") => {
-                let by = what.trim_start_matches("compressed by ");
-                format!("decompress it into a pipe: {by} -dc {} | jurybox ... -", path.display())
+        Error::Foreign { path, what } => match ForeignFile::of(what) {
+            ForeignFile::Workbook => "save it as CSV".into(),
+            ForeignFile::Zip => format!("pipe its file in: unzip -p {} | jurybox ... -", path.display()),
+            ForeignFile::Compressed(program) => {
+                format!("decompress it into a pipe: {program} -dc {} | jurybox ... -", path.display())
             }
-            _ => "turn it into CSV, JSON lines or Parquet first".into(),
+            ForeignFile::Other => "turn it into CSV, JSON lines or Parquet first".into(),
         },
         Error::NotUtf8 { .. } => {
             "convert the file first, for instance with `iconv -f latin1 -t utf-8`".into()
@@ -166,7 +199,7 @@ fn on_files(error: &Error) -> Option<String> {
         Error::NotInvertible { column } => format!("leave `{column}` out of --invert"),
         Error::NoneWanted => "pass -k 1 or more".into(),
         Error::NotRewards { .. } => {
-            "learn from verdicts with `jurybox learn` and pass the --state, or say how many with -k instead of --worth".into()
+            "learn from verdicts with `jurybox learn` and pass the --state, or pass -k instead of --min-reward".into()
         }
         Error::ReadOnce { .. } => "save it to a file first, and pass that".into(),
         Error::Overwrites { .. } => "write to another file with --out".into(),
@@ -176,14 +209,11 @@ fn on_files(error: &Error) -> Option<String> {
         }
         Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
         Error::OtherPolicy { .. } => "leave --policy out, or use another state with --state".into(),
-        Error::TwoRoles { column, one: "a context", other: "a round or group" } => {
-            format!("the weights of the state differ by it: to group by it as well, give the file a copy of `{column}` under another name")
-        }
-        Error::OtherEvaluators { learnt, here } if here.contains("(context)") && !learnt.contains("(context)") => {
-            "leave --context out: the state began without; a context joins it when `jurybox learn --context` learns rows that have it".into()
-        }
+        Error::TwoRoles { column, .. } => format!(
+            "name it for one of them; for both, give the file a copy of `{column}` under another name"
+        ),
         Error::OtherEvaluators { .. } => {
-            "leave --evaluators out; an evaluator that is new joins the state when `jurybox learn` learns rows that have it, with all of them named by --evaluators"
+            "leave --evaluators and --context out; new ones join the state when `jurybox learn` learns rows that have them, with all evaluators named by --evaluators and contexts by --context"
                 .into()
         }
         Error::WouldForget { evaluator } => {
@@ -191,7 +221,7 @@ fn on_files(error: &Error) -> Option<String> {
         }
         Error::NoId { .. } => "give every row an id of its own".into(),
         Error::RoundedId { .. } => {
-            "write the column as text or as whole numbers of 64 bits from where its ids come, before anything makes floats of them"
+            "export the column as text or as 64-bit integers, before any program reads it as floating point"
                 .into()
         }
         Error::PickedFrom { .. } => {
@@ -219,5 +249,36 @@ mod tests {
         assert_eq!(on(&anyhow::Error::from(error()).context("--weights")).unwrap(), plain);
         assert_eq!(on(&jurybox_lab::Error::from(error()).into()).unwrap(), plain);
         assert_eq!(on(&anyhow::anyhow!("something else")), None);
+    }
+
+    /// Messages do not choose advice: an error that has only the words of another gets none, and
+    /// words put before an error change nothing.
+    #[test]
+    fn no_message_changes_advice() {
+        let errors = [
+            Error::Directory { path: "folder".into() },
+            Error::Empty { path: "a.csv".into() },
+            Error::NoneWanted,
+            Error::Turned { column: "spam".into() },
+            Error::NotAVerdict { column: "spam".into() },
+        ];
+        for error in errors {
+            let words = error.to_string();
+            let advice = on_files(&error).unwrap();
+            assert_eq!(on(&anyhow::anyhow!("{words}")), None, "{words}");
+            assert_eq!(on(&jurybox_server::Error::Refused(words.clone()).into()), None, "{words}");
+            let error = anyhow::Error::from(error).context("there are several queues").context(words);
+            assert_eq!(on(&error).unwrap(), advice);
+        }
+        for words in ["there is no queue here", "the queue does not say what label `x` is worth"] {
+            assert_eq!(on(&jurybox_server::Error::Refused(words.into()).into()), None);
+        }
+    }
+
+    #[test]
+    fn a_command_adds_advice_that_the_type_of_an_error_does_not_have() {
+        let error = Advised::new(jurybox_server::Error::Refused("no".into()), "pass --queue");
+        assert_eq!(on(&error).as_deref(), Some("pass --queue"));
+        assert_eq!(format!("{:#}", error.context("first")), "first: no");
     }
 }

@@ -1,89 +1,103 @@
-//! The `jurybox` command: of all these items, which K deserve a person's time?
+//! The `jurybox` command: parsing, exit codes and the text of errors.
 //!
-//! Each subcommand is one file under `commands/`: its arguments, and `run`. Results go to standard output (`output.rs`), for
-//! machines as one document and for people as a table; words while it works to standard error (`messages.rs`). Errors become
-//! an exit code here and nowhere else.
+//! Each subcommand is one file under `commands/` with its arguments and `run`. Results go to
+//! standard output (`output.rs`), messages to standard error (`messages.rs`). Only this file
+//! chooses exit codes.
 #![forbid(unsafe_code)]
 
 mod advice;
 mod commands;
+mod groups;
 mod messages;
 mod output;
+mod reference;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 
-/// Pages of Parquet come and go by the megabyte: the system's allocator gives each back to the kernel and asks for it
-/// anew, which was measured to take longer than decoding it.
+/// Decoding Parquet allocates and frees megabytes per page. The system's allocator returns each to
+/// the kernel, which was measured to take longer than decoding.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const EXIT_CODES: &str = "\
+const AFTER_HELP: &str = "\
 Exit codes:
-  0    it is done; also when whoever read the output left early, as `| head` does
-  1    it could not be done: what was wrong, where and with which value is on standard error
-  2    the command line does not make sense
+  0    success, also when the reader of the output left early, as `| head` does
+  1    failure: standard error says what was wrong, where, and what to do
+  2    the command line is not valid
   130  stopped by Ctrl-C
 
-Results go to standard output, everything else to standard error.";
+Results go to standard output, everything else to standard error.
+`jurybox COMMAND --help` shows the options of a command, with examples.";
 
-/// The exit code after Ctrl-C, as shells have it: 128 and the signal's number.
+/// The exit code after Ctrl-C, as shells have it: 128 plus the number of the signal.
 const INTERRUPTED: u8 = 130;
 
 /// Of all these items, which K deserve a person's time?
 ///
-/// Items arrive with scores from many evaluators: classifiers, rules, LLM judges. The scores are noisy, biased, sometimes
-/// missing. Jurybox picks the K, learns from what people find whom to trust, and proves how well it does.
+/// Items arrive with scores from many evaluators: classifiers, rules, LLM judges. The scores are
+/// noisy, biased, sometimes missing. Jurybox picks the K best items, learns from verdicts which
+/// evaluators to trust, and measures how well it does.
 #[derive(Parser)]
-#[command(name = "jurybox", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "jurybox", version, max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
-    /// Say nothing but results and errors
+    /// Print results and errors only
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
     command: commands::Command,
 }
 
+/// The command line with its subcommands grouped in `--help`.
+fn command_line() -> clap::Command {
+    let command = Cli::command();
+    let template = groups::help_template(&command);
+    command.help_template(template)
+}
+
 fn main() -> ExitCode {
-    let speak = std::panic::take_hook();
+    let print_panic = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !jurybox_files::panic_is_caught() {
-            speak(panic);
+            print_panic(panic);
         }
     }));
-    let cli = parsed().unwrap_or_else(|error| refuse(&error));
-    messages::hush(cli.quiet);
+    let cli = parse().unwrap_or_else(|error| exit_with(&error));
+    messages::set_quiet(cli.quiet);
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of our output has gone (`| head`): it has what it wanted.
+        // The reader of the output has left (`| head`): it has what it wanted.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let message = match advice::on(&error) {
                 Some(advice) => format!("error: {error:#}; {advice}"),
                 None => format!("error: {error:#}"),
             };
-            // Names, cells and states come from anywhere. Only a settings file's errors are drawn over several lines.
+            // Names and cells come from anywhere. Only errors in a settings file span several
+            // lines.
             messages::line(&jurybox_files::plain(&message, advice::draws_settings(&error)));
             if commands::interrupted() { INTERRUPTED.into() } else { ExitCode::FAILURE }
         }
     }
 }
 
-/// The command line. A terminal that says it is dumb gets no colours, though a build machine's variables ask for them.
-fn parsed() -> Result<Cli, clap::Error> {
+/// Parses the command line. A dumb terminal gets no colours, whatever the environment says.
+fn parse() -> Result<Cli, clap::Error> {
     let color = if messages::is_dumb() { clap::ColorChoice::Never } else { clap::ColorChoice::Auto };
-    let mut command = Cli::command().color(color);
+    let mut command = command_line().color(color);
     let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Says what is wrong with a command line, or what was asked of it, such as `--help`. File names come from anywhere, too.
-fn refuse(error: &clap::Error) -> ! {
-    let acts = |argument: std::ffi::OsString| {
+/// Prints help, the version or an error of the command line, and exits with its code.
+///
+/// An error that repeats control characters of an argument is printed with these escaped.
+fn exit_with(error: &clap::Error) -> ! {
+    let has_control = |argument: std::ffi::OsString| {
         let argument = argument.to_string_lossy();
         jurybox_files::plain(&argument, false) != argument
     };
-    if error.use_stderr() && std::env::args_os().any(acts) {
+    if error.use_stderr() && std::env::args_os().any(has_control) {
         messages::line(jurybox_files::plain(&error.render().to_string(), true).trim_end());
         std::process::exit(error.exit_code());
     }
@@ -93,34 +107,81 @@ fn refuse(error: &clap::Error) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    /// The arguments under each heading of the help, command by command.
-    fn headings(command: &clap::Command, path: &str, all: &mut BTreeMap<String, Vec<(String, Vec<String>)>>) {
-        let mut own: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for argument in command.get_arguments() {
-            if let Some(heading) = argument.get_help_heading() {
-                own.entry(heading.into()).or_default().push(argument.get_id().to_string());
-            }
+    /// Calls `visit` with every command and its full name.
+    fn walk(command: &clap::Command, name: &str, visit: &mut impl FnMut(&str, &clap::Command)) {
+        visit(name, command);
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            walk(sub, &format!("{name} {}", sub.get_name()), visit);
         }
-        for (heading, arguments) in own {
-            all.entry(heading).or_default().push((path.into(), arguments));
-        }
-        command.get_subcommands().for_each(|sub| headings(sub, &format!("{path} {}", sub.get_name()), all));
     }
 
-    /// A heading stands over the same arguments in every command, so that it takes in none that only follow it.
-    #[test]
-    fn a_heading_stands_over_the_same_arguments_everywhere() {
-        let (mut all, mut command) = (BTreeMap::new(), Cli::command());
+    fn built() -> clap::Command {
+        let mut command = command_line();
         command.build();
-        headings(&command, "jurybox", &mut all);
-        for (heading, commands) in &all {
-            let (first, expected) = &commands[0];
-            for (command, arguments) in commands {
-                assert_eq!(arguments, expected, "`{heading}` in `{command}` and in `{first}`");
+        command
+    }
+
+    /// An option that stands under a shared heading in one command stands under it in every
+    /// command.
+    #[test]
+    fn options_stand_under_the_same_heading_everywhere() {
+        let mut uses: BTreeMap<String, Vec<(String, BTreeSet<String>)>> = BTreeMap::new();
+        let mut options: BTreeMap<String, Vec<(String, Option<String>)>> = BTreeMap::new();
+        // `--reward COLUMN` and `--reward NUMBER` are two options.
+        let key = |option: &clap::Arg| {
+            let value = option.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+            format!("{} {}", option.get_id(), value.unwrap_or_default())
+        };
+        walk(&built(), "jurybox", &mut |name, command| {
+            let mut headings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            for option in command.get_arguments().filter(|option| !option.is_positional()) {
+                let heading = option.get_help_heading().map(String::from);
+                if let Some(heading) = &heading {
+                    headings.entry(heading.clone()).or_default().insert(key(option));
+                }
+                options.entry(key(option)).or_default().push((name.into(), heading));
+            }
+            for (heading, ids) in headings {
+                uses.entry(heading).or_default().push((name.into(), ids));
+            }
+        });
+        let shared: Vec<&String> =
+            uses.iter().filter(|(_, uses)| uses.len() > 1).map(|(one, _)| one).collect();
+        assert!(shared.len() > 2, "{shared:?}");
+        for heading in shared {
+            for id in uses[heading].iter().flat_map(|(_, ids)| ids) {
+                for (command, other) in &options[id] {
+                    assert_eq!(other.as_ref(), Some(heading), "`{id}` in `{command}`");
+                }
             }
         }
-        assert!(all.values().any(|commands| commands.len() > 3), "no heading is shared: {all:?}");
+    }
+
+    /// "File format" has the options about how a file is written, and no other.
+    #[test]
+    fn the_file_format_has_no_other_options() {
+        let format = ["decimal", "delimiter", "input_format", "long", "na", "no_header"];
+        let mut found = 0;
+        walk(&built(), "jurybox", &mut |name, command| {
+            let mut ids: Vec<String> = command
+                .get_arguments()
+                .filter(|option| option.get_help_heading() == Some("File format"))
+                .map(|option| option.get_id().to_string())
+                .collect();
+            ids.sort();
+            found += usize::from(!ids.is_empty());
+            assert!(ids.is_empty() || ids == format, "{name}: {ids:?}");
+        });
+        assert!(found > 5, "{found}");
+    }
+
+    #[test]
+    fn every_command_says_what_it_does() {
+        walk(&built(), "jurybox", &mut |name, command| {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.is_empty() && about.len() <= 90, "{name}: {about}");
+        });
     }
 }

@@ -1,55 +1,101 @@
-//! Standard error: words to the person while it works. `--quiet` stops them; results and errors it does not.
+//! Messages on standard error. `--quiet` stops messages and warnings, but neither results nor
+//! errors.
 
 use jurybox_files::plain;
+use std::fmt;
 use std::io::{IsTerminal, Write, stderr};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
-static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Says nothing from here on, where that was asked for.
-pub(crate) fn hush(quiet: bool) {
+/// Turns messages off or on for the rest of the process.
+pub(crate) fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Whether nothing is to be said.
+/// Whether messages are turned off.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// A line to the person; what a terminal would act on is written out.
-pub(crate) fn say(what: std::fmt::Arguments<'_>) {
-    if !QUIET.load(Ordering::Relaxed) {
-        line(&plain(&what.to_string(), false));
+/// Prints a message. Control characters are escaped, because names and cells come from anywhere.
+pub(crate) fn say(message: fmt::Arguments<'_>) {
+    if !is_quiet() {
+        line(&plain(&message.to_string(), false));
     }
 }
 
-/// A warning to the person, which documents have too: it is about the table that a result rests on.
-pub(crate) fn warn(what: &str) {
-    say(format_args!("warning: {what}"));
-    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !warned.iter().any(|other| other == what) {
-        warned.push(what.into());
+/// Prints a warning about the table that a result rests on, and keeps it for the JSON document.
+pub(crate) fn warn(message: &str) {
+    say(format_args!("warning: {message}"));
+    let mut warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !warnings.iter().any(|other| other == message) {
+        warnings.push(message.into());
     }
 }
 
-/// What was warned of, quiet or not.
-pub(crate) fn warned() -> Vec<String> {
-    WARNED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+/// All warnings of this run, each once, also those that `--quiet` did not print.
+pub(crate) fn warnings() -> Vec<String> {
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// A line on standard error, quiet or not. That nobody can read it (a full disk, a reader that has gone) does not stop the work.
+/// Prints a line even with `--quiet`. A failed write (full disk, closed pipe) does not stop the
+/// work.
 pub(crate) fn line(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// Whether somebody looks at a terminal that can take back what it has shown: bars and moving figures are for nobody else.
-pub(crate) fn can_move() -> bool {
-    !QUIET.load(Ordering::Relaxed) && !is_dumb() && stderr().is_terminal()
+/// Names the files that a command has written; `-`, which is standard output, is left out.
+pub(crate) fn wrote<'a>(files: impl IntoIterator<Item = &'a Path>) {
+    let files: Vec<String> = files
+        .into_iter()
+        .filter(|file| !crate::output::is_stdout(file))
+        .map(|file| file.display().to_string())
+        .collect();
+    if !files.is_empty() {
+        say(format_args!("Wrote {}.", files.join(", ")));
+    }
 }
 
-/// Whether the terminal says that it can do nothing but print.
+/// Ends a command with the command that makes sense after it, such as `jurybox learn ...`.
+pub(crate) fn next(command: fmt::Arguments<'_>) {
+    say(format_args!("Next: jurybox {command}"));
+}
+
+/// A word as a shell reads it back: in single quotes where it has anything but plain characters.
+pub(crate) fn shell(word: impl fmt::Display) -> String {
+    let word = word.to_string();
+    let is_plain = |sign: char| sign.is_alphanumeric() || "_-./:,=@+%".contains(sign);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Whether standard error is a terminal that can redraw lines. Progress bars are shown nowhere
+/// else.
+pub(crate) fn can_redraw() -> bool {
+    !is_quiet() && !is_dumb() && stderr().is_terminal()
+}
+
+/// Whether the terminal calls itself dumb: it can neither redraw lines nor show colours.
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell;
+
+    #[test]
+    fn a_shell_reads_words_back() {
+        assert_eq!(shell("picks-1.csv"), "picks-1.csv");
+        assert_eq!(shell("day 1.csv"), "'day 1.csv'");
+        assert_eq!(shell("Ann's"), r"'Ann'\''s'");
+        assert_eq!(shell(""), "''");
+    }
 }

@@ -1,47 +1,72 @@
-//! Standard output: documents for machines and tables for people, written in one place.
+//! Standard output: JSON documents for programs, tables for people.
 
-use crate::messages::warned;
+use crate::messages::warnings;
 use jurybox_files::plain;
 use serde::Serialize;
+use serde_json::Value;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// The version of the documents. Fields may be added under one version; it rises when one is taken away or changes.
+/// The version of the JSON documents. It rises when a field is removed or changes, not when one is
+/// added.
 const VERSION: u32 = 2;
 
-/// A document that says what it is: `format` is `jurybox-` and the command's name.
+/// A document with its format, `jurybox-` and the command's name, and its version.
 #[derive(Serialize)]
-struct Versioned<T> {
+struct VersionedDocument<T> {
     format: String,
     version: u32,
     #[serde(flatten)]
     body: T,
 }
 
-/// Writes one JSON document with its format and version.
+/// Writes a JSON document with its format and version.
 pub(crate) fn versioned(command: &str, body: impl Serialize) -> anyhow::Result<()> {
-    document(&Versioned { format: format!("jurybox-{command}"), version: VERSION, body })
+    document(&VersionedDocument { format: format!("jurybox-{command}"), version: VERSION, body })
 }
 
-/// Writes one JSON document that knows its version, with its format.
+/// Writes a JSON document that has a `version` of its own, with its format.
 pub(crate) fn named(command: &str, body: impl Serialize) -> anyhow::Result<()> {
-    document(&Named { format: format!("jurybox-{command}"), body })
+    document(&NamedDocument { format: format!("jurybox-{command}"), body })
 }
 
 #[derive(Serialize)]
-struct Named<T> {
+struct NamedDocument<T> {
     format: String,
     #[serde(flatten)]
     body: T,
 }
 
-/// Whether a file that was asked for is standard output, and no place for anything else then. Two documents on it are refused.
-pub(crate) fn is_given_away<'a>(
+/// A value as JSON, with some of its fields renamed, where documents have other names than stored
+/// data.
+pub(crate) fn renamed(value: impl Serialize, names: &[(&str, &str)]) -> serde_json::Result<Value> {
+    let mut value = serde_json::to_value(value)?;
+    if let Value::Object(fields) = &mut value {
+        let renamed = |name: String| {
+            names.iter().find(|(stored, _)| *stored == name).map_or(name, |(_, shown)| (*shown).into())
+        };
+        *fields = std::mem::take(fields).into_iter().map(|(name, field)| (renamed(name), field)).collect();
+    }
+    Ok(value)
+}
+
+/// The names of the totals of a state in documents.
+pub(crate) const SEEN: [(&str, &str); 2] = [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
+
+/// Whether a file is standard output by another name.
+pub(crate) fn is_stdout(file: &Path) -> bool {
+    const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    STDOUT.iter().any(|name| file.as_os_str() == *name)
+}
+
+/// Whether one of these output files is standard output, so that nothing else may be printed there.
+///
+/// More than one document for standard output, `--json` included, is an error.
+pub(crate) fn uses_stdout<'a>(
     files: impl IntoIterator<Item = &'a PathBuf>,
     json: bool,
 ) -> anyhow::Result<bool> {
-    const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-    let files = files.into_iter().filter(|file| STDOUT.iter().any(|name| file.as_os_str() == *name)).count();
+    let files = files.into_iter().filter(|file| is_stdout(file)).count();
     anyhow::ensure!(
         files + usize::from(json) < 2,
         "standard output has room for one document; write the others to files"
@@ -49,23 +74,24 @@ pub(crate) fn is_given_away<'a>(
     Ok(files > 0)
 }
 
-/// A document, and at its end what the person was warned of, where that was anything.
+/// A document with the warnings about its table at its end, where there are any.
 #[derive(Serialize)]
-struct Whole<'a, T> {
+struct WarnedDocument<'a, T> {
     #[serde(flatten)]
     value: &'a T,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     table_warnings: Vec<String>,
 }
 
-/// Writes one JSON document.
+/// Writes a JSON document as it is, with the warnings of this run.
 pub(crate) fn document(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(&Whole { value, table_warnings: warned() })?;
+    let mut text = serde_json::to_string_pretty(&WarnedDocument { value, table_warnings: warnings() })?;
     text.push('\n');
     text_to_stdout(&text)
 }
 
-/// Writes text: as it is to a file or a pipe, without what a terminal would act on to a terminal.
+/// Writes text. On a terminal, control characters are escaped; files and pipes get the text
+/// unchanged.
 pub(crate) fn text_to_stdout(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() { plain(text, true) } else { text.into() };
@@ -74,7 +100,7 @@ pub(crate) fn text_to_stdout(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether an error means that nobody reads our output any more.
+/// Whether an error is a broken pipe: the reader of the output has left, as `| head` does.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)

@@ -1,11 +1,11 @@
-//! What `pick --all` writes is a log that `replay --probability` reads: the loop closes from end to end.
+//! `replay --probability` reads the log that `pick --all` writes.
 
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs what must succeed, and returns its standard output.
+/// Runs a command that must succeed, and returns its standard output.
 fn jurybox(folder: &Path, line: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_jurybox"))
         .args(line.split_whitespace())
@@ -23,7 +23,7 @@ fn a_log_of_picks_is_replayed() {
     fs::create_dir_all(&folder).unwrap();
     let (mut rows, mut looked_at, mut found) = (0, 0, 0.0);
     for hour in 0..30 {
-        // `good` tells the verdict, `noise` does not.
+        // `good` predicts the verdict, `noise` does not.
         let posts = (0..20).map(|post| {
             let bad = (post * 7 + hour * 3) % 5 == 0;
             let noise = (post * 13 + hour * 11) % 17;
@@ -45,7 +45,7 @@ fn a_log_of_picks_is_replayed() {
         for line in log.lines() {
             let mut row: Value = serde_json::from_str(line).unwrap();
             rows += 1;
-            // Only what was picked was looked at.
+            // Only picked rows have a verdict.
             row["verdict"] = if row["rank"].is_null() {
                 Value::Null
             } else {
@@ -67,7 +67,7 @@ fn a_log_of_picks_is_replayed() {
     let text = document.to_string();
     assert!(text.contains("\"average\"") && text.contains("\"rand\""), "{text}");
     assert_eq!(document["rows"], json!(600), "{text}");
-    // The log's own earnings are what it found on average.
+    // The reward of the log is the mean of its verdicts.
     assert!(found / 150.0 > 0.2, "exploring finds some: {found}");
     fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,4 +1,4 @@
-//! The daily loop where golden files cannot show it: many processes at once, a run that is killed, links, permissions, devices.
+//! The daily loop with concurrent processes, killed runs, links, permissions and devices.
 #![cfg(unix)]
 
 mod folder;
@@ -28,7 +28,7 @@ fn twenty_that_learn_at_once_are_all_learnt() {
 }
 
 #[test]
-fn whoever_cannot_have_the_state_says_so_and_changes_nothing() {
+fn a_locked_state_is_reported_and_not_changed() {
     let folder = Folder::new("locked");
     folder.write("0.csv", &rows(0));
     let lock = fs::File::create(folder.path(".model.json.lock")).unwrap();
@@ -36,14 +36,15 @@ fn whoever_cannot_have_the_state_says_so_and_changes_nothing() {
     let output = folder.run("learn 0.csv --id id --reward verdict --state model.json --wait 1");
     let messages = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(messages.contains("waiting: another process is changing model.json"), "{messages}");
+    assert!(messages.contains("Waiting for another process that changes model.json"), "{messages}");
     assert!(messages.contains("wait longer with --wait"), "{messages}");
     assert!(!folder.path("model.json").exists());
     drop(lock);
     folder.ok("learn 0.csv --id id --reward verdict --state model.json --wait 0");
 }
 
-/// A run that is killed while it writes leaves the old file whole, and the next run takes away what it left.
+/// A run that is killed while it writes leaves the old file whole; the next run removes its
+/// temporary file.
 #[test]
 fn a_killed_run_leaves_nothing_for_long() {
     let folder = Folder::new("killed");
@@ -52,7 +53,7 @@ fn a_killed_run_leaves_nothing_for_long() {
         folder.command("rank - --all --weights a=1 --out top.csv -q").stdin(Stdio::piped()).spawn().unwrap();
     {
         use std::io::Write;
-        // Enough to tell the columns; the pipe stays open, so that the run cannot finish.
+        // Enough to detect the columns; the pipe stays open, so that the run cannot finish.
         let pipe = child.stdin.as_mut().unwrap();
         pipe.write_all(rows(0).as_bytes()).unwrap();
         let more = "x,1,2,0\n".repeat(20_000);
@@ -93,7 +94,8 @@ fn links_are_followed_and_permissions_kept() {
     assert!(fs::symlink_metadata(folder.path("model.json")).unwrap().is_symlink());
 }
 
-/// `{ echo before; jurybox rank --out /dev/stdout; } >> log`: the file that standard output is goes on, and is not replaced.
+/// `{ echo before; jurybox rank --out /dev/stdout; } >> log` appends to the log and does not
+/// replace it.
 #[test]
 fn devices_are_written_to_and_never_replaced() {
     let folder = Folder::new("devices");
@@ -138,7 +140,7 @@ fn what_is_read_is_never_written_over() {
     }
 }
 
-/// Picks in every format come back with the receipts they went out with, and teach the same.
+/// Picks in every format keep their receipts, and teach the same.
 #[test]
 fn picks_of_every_format_teach_the_same() {
     let folder = Folder::new("formats");
@@ -164,7 +166,7 @@ fn picks_of_every_format_teach_the_same() {
     }
 }
 
-/// Which items are explored is another matter every round, and the same in a run that is repeated.
+/// Exploration differs from round to round, and is the same in a repeated run.
 #[test]
 fn every_round_draws_anew_and_a_repeated_one_the_same() {
     let folder = Folder::new("draws");
@@ -179,7 +181,7 @@ fn every_round_draws_anew_and_a_repeated_one_the_same() {
         assert_eq!(folder.run(line).stdout, first);
         assert_eq!(folder.seen("desk.json"), before);
     }
-    // A fair coin: outside of 5 to 25 once in 20 000 times, and these draws are fixed.
+    // A fair coin is outside of 5 to 25 once in 20 000 times, and these draws are fixed.
     assert!((5..=25).contains(&explored), "{explored} of 30 rounds explored");
     assert_eq!(folder.seen("desk.json")["rounds"], 30);
 }

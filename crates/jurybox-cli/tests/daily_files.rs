@@ -1,4 +1,4 @@
-//! The daily loop and its files: scores as they were read, decimals of their own, columns that are not there yet.
+//! The files of the daily loop: scores in every notation, decimal signs, missing columns.
 #![cfg(unix)]
 
 mod folder;
@@ -6,7 +6,7 @@ mod folder;
 use folder::{Folder, rows};
 use std::fs;
 
-/// How a table was written is said once, to `pick`: what it writes is read alike by whoever learns from it.
+/// Only `pick` needs the file format of a table: its own output is read the same way by `learn`.
 #[test]
 fn picks_carry_the_scores_as_they_were_read() {
     let folder = Folder::new("as-read");
@@ -31,12 +31,12 @@ fn picks_carry_the_scores_as_they_were_read() {
         assert_eq!(state["jury"]["seen"]["used"], 3);
         states.push(state["jury"].clone());
     }
-    // b: 39, 38 and 37 per cent; a: only the second has one.
+    // b: 39, 38 and 37 percent; a: only the second row has one.
     let gram = states[0]["state"].to_string();
     assert!(gram.contains(&(1.128_f64 * 1.128).to_string()[..6].to_string()), "{gram}");
     assert_eq!(states[0], states[1]);
     assert_eq!(states[0], states[2]);
-    // The same verdicts put into the file of picks, which has decimal points whatever the table had.
+    // The verdicts are added to the file of picks, which has decimal points whatever the table had.
     let picks = fs::read_to_string(folder.path("p.csv")).unwrap();
     let judged = picks.lines().enumerate().map(|(row, line)| {
         let verdict = [(",x29,", "1,0"), (",x28,", "0,0"), (",x27,", "1,0")];
@@ -53,7 +53,7 @@ fn picks_carry_the_scores_as_they_were_read() {
     assert_eq!(states[0], again["jury"]);
 }
 
-/// Files of one table may be written in different ways; each is written out as it was read itself.
+/// Files of one table may have different formats; each is written in its own.
 #[test]
 fn each_file_has_decimals_of_its_own() {
     let folder = Folder::new("decimals");
@@ -71,7 +71,7 @@ fn each_file_has_decimals_of_its_own() {
     assert_eq!((&first["id"], &first["a"]), (&"y3".into(), &1.234.into()), "{ranking}");
 }
 
-/// Rewards that are all the same are no missing rewards, and a ranking is not held against itself.
+/// Rewards that are all equal are not missing rewards, and a ranking is not compared with itself.
 #[test]
 fn a_report_says_why_it_can_tell_little() {
     let folder = Folder::new("tells-little");
@@ -92,7 +92,7 @@ fn a_report_says_why_it_can_tell_little() {
     assert!(page.contains("agree with the default policy") && !page.contains("(default)"), "{page}");
 }
 
-/// People write verdicts into one file of picks and have not come to the other: that one waits.
+/// Of two files of picks, one has a column of verdicts and the other waits.
 #[test]
 fn picks_without_a_column_of_verdicts_wait() {
     let folder = Folder::new("column-of-verdicts");
@@ -102,7 +102,7 @@ fn picks_without_a_column_of_verdicts_wait() {
             "pick hour.csv --id id --ignore verdict -k 2 --policy lin-ucb --state desk.json --out picks-{of}.csv"
         ));
     }
-    // As it is in the picks already, the verdict of the second hour is called otherwise.
+    // The picks of the second hour have a column of this name, so that the verdict gets another.
     let picks = fs::read_to_string(folder.path("picks-1.csv")).unwrap();
     let with_found =
         |(line, text): (usize, &str)| format!("{text},{}\n", if line == 0 { "found" } else { "1" });
@@ -112,10 +112,12 @@ fn picks_without_a_column_of_verdicts_wait() {
         let state = format!("desk-{}.json", &files[6..7]);
         fs::copy(folder.path("desk.json"), folder.path(&state)).unwrap();
         let messages = folder.ok(&format!("learn --picks {files} --id id --reward found --state {state}"));
-        assert!(messages.contains("4 picks, 2 verdicts, 2 learnt from"), "{messages}");
-        assert!(messages.contains("2 picks without a verdict yet"), "{messages}");
+        assert!(
+            messages.contains("Learnt from 2 new verdicts on 4 picks; 2 without a verdict yet"),
+            "{messages}"
+        );
     }
-    // Where the verdicts are said to be in files of their own, each has them.
+    // With --verdicts, all picks take their verdicts from these files.
     folder.write("verdicts.csv", "id,found\nf0i0,1\n");
     folder.write("other.csv", "id,fund\nf0i1,1\n");
     let messages = folder.refused(
@@ -124,8 +126,8 @@ fn picks_without_a_column_of_verdicts_wait() {
     assert!(messages.contains("other.csv: there is no column `found`"), "{messages}");
 }
 
-/// What is asked for and would be passed over in silence is refused: verdicts beside rows that nobody picked from, and evaluators beside picks,
-/// which have theirs.
+/// Options that would have no effect are refused: --verdicts without --picks, and --evaluators with
+/// --picks.
 #[test]
 fn options_that_would_be_passed_over_are_refused() {
     let folder = Folder::new("passed-over");
@@ -145,9 +147,9 @@ fn options_that_would_be_passed_over_are_refused() {
     folder.ok(learn);
 }
 
-/// Whoever has a new evaluator is told how it is seated.
+/// The advice on a new evaluator says how it joins a state.
 #[test]
-fn whoever_names_an_evaluator_that_the_state_does_not_know_is_told_how_it_joins() {
+fn advice_says_how_a_new_evaluator_joins_a_state() {
     let folder = Folder::new("joins");
     folder.write("hour.csv", "id,a,b\nx,1,2\ny,3,1\nz,2,2\n");
     folder.write("later.csv", "id,a,b,c\nu,1,2,3\nv,3,1,1\nw,2,2,2\n");

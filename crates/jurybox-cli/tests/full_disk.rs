@@ -1,4 +1,4 @@
-//! A disk that is full: commands say so, nothing has happened, and all goes on when there is room again.
+//! Full disks: commands report them, change nothing, and work again once there is room.
 #![cfg(unix)]
 
 mod folder;
@@ -6,7 +6,8 @@ mod folder;
 use folder::{Folder, rows};
 use std::process::{Command, Output};
 
-/// Runs a command that may make no file longer than so many blocks of 512 bytes. What it writes beyond that fails, as on a full disk.
+/// Runs a command under a limit on file sizes, in blocks of 512 bytes: writing beyond it fails as
+/// on a full disk.
 fn cramped(folder: &Folder, blocks: u64, line: &str) -> Output {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {line}");
     Command::new("sh")
@@ -16,17 +17,18 @@ fn cramped(folder: &Folder, blocks: u64, line: &str) -> Output {
         .unwrap()
 }
 
-fn told(folder: &Folder, line: &str) -> String {
+fn messages_of(folder: &Folder, line: &str) -> String {
     folder.stdout(line.split(' '))
 }
 
 fn items(folder: &Folder) -> u64 {
     let status: serde_json::Value =
-        serde_json::from_str(&told(folder, "desk status desk --json -q")).unwrap();
+        serde_json::from_str(&messages_of(folder, "queue status desk --json -q")).unwrap();
     status["counts"]["items"].as_u64().unwrap()
 }
 
-/// Picks of a round that the state does not know would be learnt from by a state that has not seen their items.
+/// Picks are written only if the state can be written: otherwise their verdicts could not be
+/// learnt.
 #[test]
 fn picks_are_handed_over_only_by_a_state_that_can_be_written() {
     let folder = Folder::new("full-disk-pick");
@@ -34,7 +36,7 @@ fn picks_are_handed_over_only_by_a_state_that_can_be_written() {
     folder.ok("learn hour.csv --id id --reward verdict --state desk.json -q");
     folder.write("next.csv", &rows(1));
     let before = folder.read("desk.json");
-    // Room for the picks, and for no state.
+    // Room for the picks, but not for the state.
     let line = "pick next.csv --id id --ignore verdict -k 2 --state desk.json --out picks.csv";
     for line in [line, &line.replace("--out picks.csv", "-q")] {
         let output = cramped(&folder, 4, line);
@@ -49,18 +51,18 @@ fn picks_are_handed_over_only_by_a_state_that_can_be_written() {
 }
 
 #[test]
-fn a_desk_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
+fn a_queue_on_a_full_disk_loses_nothing_and_goes_on_with_room() {
     let folder = Folder::new("full-disk");
     folder.write("first.csv", &rows(0));
     let many: Vec<String> = (0..4000).map(|i| format!("m{i},0.{i},0.5")).collect();
     folder.write("many.csv", &format!("id,a,b\n{}\n", many.join("\n")));
-    folder.ok("desk init desk --evaluators a,b --policy average -q");
-    folder.ok("desk add desk first.csv --id id --tag verdict -q");
+    folder.ok("queue init desk --evaluators a,b --policy average -q");
+    folder.ok("queue add desk first.csv --id id --tag verdict -q");
     let before = items(&folder);
     let mut refused = 0;
-    // From too little for a single page to enough for all of it.
+    // From less than a page to enough for everything.
     for blocks in [1, 60, 120, 250, 500, 1000, 1500] {
-        let output = cramped(&folder, blocks, "desk add desk many.csv --id id");
+        let output = cramped(&folder, blocks, "queue add desk many.csv --id id");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let there = items(&folder);
         if output.status.success() {
@@ -69,19 +71,21 @@ fn a_desk_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() 
         refused += 1;
         assert_eq!(output.status.code(), Some(1), "{blocks} blocks: {said}");
         assert!(
-            // A file that may not grow any further is not always a full disk to the database.
+            // The database does not always report this limit as a full disk.
             said.contains("error: desk")
                 || said.contains("the disk of the database is full")
                 || said.contains("the database: "),
             "{blocks} blocks: {said}"
         );
         assert!(there >= before, "{blocks} blocks: {there} of {before} items are left");
-        let proof = told(&folder, "server verify desk");
-        assert!(proof.contains("lost 0, twice 0, double leases 0"), "{blocks} blocks: {proof}");
+        let proof = messages_of(&folder, "server verify desk");
+        assert!(proof.contains("lost 0, double verdicts 0, double leases 0"), "{blocks} blocks: {proof}");
     }
     assert!(refused >= 3, "refused {refused} times");
-    folder.ok("desk add desk many.csv --id id -q");
+    folder.ok("queue add desk many.csv --id id -q");
     assert_eq!(items(&folder), before + 4000);
-    folder.ok("desk pick desk --reviewer ann -k 3 -q");
-    assert!(told(&folder, "server verify desk").contains("lost 0, twice 0, double leases 0"));
+    folder.ok("queue claim desk --reviewer ann -k 3 -q");
+    assert!(
+        messages_of(&folder, "server verify desk").contains("lost 0, double verdicts 0, double leases 0")
+    );
 }

@@ -1,4 +1,4 @@
-//! What golden files cannot show: pipes that close early, and standard input.
+//! Pipes: readers that leave early, and tables on standard input.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ fn table() -> String {
     format!("id,a,b\n{}", lines.concat())
 }
 
-/// `jurybox rank --all | head`: whoever has read enough may go, and that is no error.
+/// `jurybox rank --all | head`: a reader that leaves early is not an error.
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let folder = std::env::temp_dir().join(format!("jurybox-pipes-{}", std::process::id()));
@@ -36,7 +36,7 @@ fn a_reader_that_leaves_is_no_error() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Rows from a pipe, read once (fixed weights) and twice (a policy that looks first).
+/// Rows from a pipe are read once (fixed weights) or twice (a policy that surveys the scores).
 #[test]
 fn standard_input_is_a_file_too() {
     for how in [&["--weights", "a=1,b=1"][..], &["--policy", "esag"][..]] {

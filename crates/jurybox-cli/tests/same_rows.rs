@@ -1,4 +1,5 @@
-//! The same rows in another dress: sorted, saved again, with ids that a spreadsheet has changed. Nothing counts twice.
+//! Rows that come again sorted, saved again, or with ids changed by a spreadsheet: nothing counts
+//! twice.
 
 mod folder;
 
@@ -8,7 +9,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
-/// Rows with ids that have zeros before them.
+/// Rows whose ids have leading zeros.
 fn rows() -> Vec<[String; 4]> {
     let row = |n: u32| {
         [format!("{n:04}"), (n * 7 % 20).to_string(), (n * 3 % 11).to_string(), (n % 3 % 2).to_string()]
@@ -31,19 +32,19 @@ fn a_table_that_was_saved_again_is_learnt_once() {
     folder.write("sorted.csv", &csv([0, 1, 2, 3], ",", "\n", &sorted));
     folder.write("swapped.csv", &csv([3, 2, 0, 1], ";", "\r\n", &rows));
     let learn = |file: &str| folder.ok(&format!("learn {file} --id post --reward verdict --state s.json"));
-    assert!(learn("table.csv").contains("20 of them learnt from"));
+    assert!(learn("table.csv").contains("Learnt from 20 rewards"));
     for again in ["table.csv", "sorted.csv", "swapped.csv"] {
         let messages = learn(again);
         assert!(messages.contains("learnt already, and not counted again"), "{again}: {messages}");
     }
     assert_eq!(folder.seen("s.json")["used"], 20);
-    // Another verdict counts, and nothing else of that table.
+    // Another verdict counts, and no other row of that table.
     let mut other = rows.clone();
     other[4][3] = "1".into();
     folder.write("other.csv", &csv([0, 1, 2, 3], ",", "\n", &other));
     let messages = learn("other.csv");
     assert!(
-        messages.contains("1 of them learnt from") && messages.contains("19 rows have ids"),
+        messages.contains("Learnt from 1 reward in") && messages.contains("19 rows have ids"),
         "{messages}"
     );
     assert_eq!(folder.seen("s.json")["used"], 21);
@@ -76,7 +77,7 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     }
     folder.write("picks.csv", &with_verdicts);
     folder.write("sheet.csv", &with_verdicts.replace(",000", ",").replace(",00", ","));
-    // What we wrote ourselves is no verdict.
+    // Columns that `rank` and `pick` write are not verdicts.
     for ours in ["rank", "probability", "a"] {
         let messages =
             folder.refused(&format!("learn --picks picks.csv --id post --reward {ours} --state s.json"));
@@ -84,25 +85,25 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     }
     let learn =
         |file: &str| folder.ok(&format!("learn --picks {file} --id post --reward found --state s.json"));
-    assert!(learn("sheet.csv").contains("3 learnt from"));
-    // A verdict that came before is not waited for, though the next file has it not.
+    assert!(learn("sheet.csv").contains("Learnt from 3 new verdicts"));
+    // A verdict that came before is not waited for, although the next file lacks it.
     folder.write("later.csv", "post,found\nnobody,1\n");
     let messages =
         folder.ok("learn --picks picks.csv --verdicts later.csv --id post --reward found --state s.json");
-    assert!(messages.contains("0 picks without a verdict yet"), "{messages}");
+    assert!(messages.contains("; 0 without a verdict yet"), "{messages}");
     folder.write("mac.csv", "post;found\r0001;1\r");
     let messages =
         folder.refused("learn --picks picks.csv --verdicts mac.csv --id post --reward found --state s.json");
     assert!(messages.contains("carriage return alone"), "{messages}");
     let messages = learn("picks.csv");
     assert!(
-        messages.contains("0 learnt from") && messages.contains("3 verdicts learnt already"),
+        messages.contains("Learnt from 0 new verdicts") && messages.contains("3 verdicts learnt already"),
         "{messages}"
     );
 }
 
 #[test]
-fn a_number_within_an_object_that_comes_late_is_told_of() {
+fn a_number_within_an_object_that_comes_late_gives_a_warning() {
     let folder = Folder::new("late-within");
     let line = |n: u32| {
         let late = if n > 1500 { format!(",\"llama\":{}", n % 5) } else { String::new() };
@@ -113,7 +114,7 @@ fn a_number_within_an_object_that_comes_late_is_told_of() {
     assert!(messages.contains("warning") && messages.contains("scores.llama"), "{messages}");
 }
 
-/// A flag that a sample of a large table would miss is the whole point of the flag.
+/// A rare flag that a sample of the table would miss is found.
 #[test]
 fn a_rare_flag_is_not_lost_to_a_sample() {
     let folder = Folder::new("rare-flag");
@@ -128,7 +129,7 @@ fn a_rare_flag_is_not_lost_to_a_sample() {
     assert!(messages.contains("measured on every row"), "{messages}");
 }
 
-/// What comes through a pipe and is known is passed over like a file; the files beside it are learnt.
+/// A known table from a pipe is skipped like a file; the files with it are learnt.
 #[test]
 fn a_known_pipe_among_files_is_left_out() {
     let folder = Folder::new("known-pipe");
@@ -146,7 +147,10 @@ fn a_known_pipe_among_files_is_left_out() {
     };
     folder.ok("learn 0.csv --id post --reward verdict --state s.json");
     let messages = piped("learn 1.csv - --id post --reward verdict --state s.json", &table(0));
-    assert!(messages.contains("learnt already, and not counted again; --again would"), "{messages}");
+    assert!(
+        messages.contains("learnt already, and not counted again; --again counts it again"),
+        "{messages}"
+    );
     assert_eq!(folder.seen("s.json")["items"], 40);
     // The same bytes as a file of the same call.
     piped("learn 2.csv - --id post --reward verdict --state s.json", &table(2));
@@ -163,7 +167,7 @@ fn groups_that_parquet_stores_as_numbers_keep_their_rows() {
         let _ = writeln!(rows, "p{n},0.{:02},0.{:02},{}", n * 7 % 12, n * 5 % 12, n / 4);
     }
     folder.write("rows.csv", &rows);
-    // As an evaluator the group is written as a number.
+    // As an evaluator, the group is written as a number.
     for out in ["all.csv", "all.parquet"] {
         folder.ok(&format!("rank rows.csv -k 12 --out {out}"));
     }

@@ -82,7 +82,7 @@ fn names_of_all_kinds() {
 
 #[test]
 fn bodies_without_end() {
-    let server = Server::with_queue("bodies", &["--max-body", "100000", "--patience", "2"]);
+    let server = Server::with_queue("bodies", &["--max-body", "100000", "--client-timeout", "2"]);
     let large = json!({"id": "x", "payload": "y".repeat(100_000)}).to_string();
     assert_eq!(server.ask("POST", ITEMS, &large).problem(413), "too_large");
     // Without a length, it is counted while it comes.
@@ -239,7 +239,7 @@ fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
 
 #[test]
 fn an_address_has_so_many_connections_and_gets_them_back() {
-    let server = Server::with_queue("per-address", &["--per-address", "3"]);
+    let server = Server::with_queue("per-address", &["--max-connections-per-address", "3"]);
     let open = || {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
@@ -267,7 +267,7 @@ fn an_address_has_so_many_connections_and_gets_them_back() {
 
 #[test]
 fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
-    let server = Server::with_queue("strangers", &["--at-once", "2"]);
+    let server = Server::with_queue("strangers", &["--max-requests", "2"]);
     let key = format!("Bearer {}", server.key("ann", "admin", &[]));
     let listed = || server.ask_with("GET", "/v1/queues", &[("Authorization", &key)], "").status;
     // A server follows within a second.
@@ -316,7 +316,7 @@ fn an_evaluator_that_is_left_out_is_told_of() {
 #[test]
 fn who_asks_and_never_reads_is_let_go() {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
-    let server = Server::with_queue("unread", &["--patience", "2"]);
+    let server = Server::with_queue("unread", &["--client-timeout", "2"]);
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.set_write_timeout(Some(std::time::Duration::from_secs(40))).unwrap();
     let end = loop {

@@ -12,7 +12,7 @@ const ITEMS: &str = "/v1/queues/q/items";
 
 #[test]
 fn lines_that_drip_are_cut_and_those_before_are_in() {
-    let server = Server::with_queue("drip", &["--patience", "2"]);
+    let server = Server::with_queue("drip", &["--client-timeout", "2"]);
     let mut stream = TcpStream::connect(&server.address).unwrap();
     let head = "POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nb\r\n{\"id\":\"x\"}\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
@@ -35,7 +35,7 @@ fn lines_that_drip_are_cut_and_those_before_are_in() {
 
 #[test]
 fn lines_that_broke_off_are_sent_again_with_their_key() {
-    let server = Server::with_queue("broken", &["--patience", "2"]);
+    let server = Server::with_queue("broken", &["--client-timeout", "2"]);
     let lines: Vec<String> = (0..5000).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect();
     let lines = lines.concat();
     let head = format!(

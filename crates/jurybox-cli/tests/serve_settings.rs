@@ -35,7 +35,7 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         ("proxy-from = [\"127.0.0.1\"]", "--proxy-header"),
         ("proxy-header = \"X User\"\nproxy-from = [\"127.0.0.1\"]", "is no name of a header"),
         ("proxy-header = \"Cookie\"\nproxy-from = [\"127.0.0.1\"]", "`cookie` says something else"),
-        ("data = 5", "`data` is no text"),
+        ("data = 5", "`data` is not text"),
         ("port = [", "jurybox.toml"),
     ] {
         std::fs::write(&file, text).unwrap();

@@ -1,70 +1,76 @@
-//! Options that every command over files shares: which files, and which column is what.
+//! Options shared by the commands that read files: the files, their format and the roles of
+//! columns.
 
-use super::names::{self, Names, Pairs};
+use super::names::{self, NameList, NameNumbers};
 use super::progress;
 use crate::{advice, messages};
 use jurybox::Evaluator;
 use jurybox_files::{Decimal, Format, Long, Reading, Remembered, Roles, Table, Taken, Warning, expand};
 use std::path::PathBuf;
 
-/// Columns that are named to somebody who has to choose one.
-const NAMED: usize = 12;
+/// How many columns a message lists.
+const LISTED: usize = 12;
 
-/// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
+/// The heading of the options that say which column is what.
+pub(crate) const COLUMNS: &str = "Columns";
+/// The heading of the options about how results are written.
+pub(crate) const OUTPUT: &str = "Output";
+const FILE_FORMAT: &str = "File format";
+
+/// The input files and the roles of their columns.
 #[derive(clap::Args)]
-pub(crate) struct Columns {
-    /// CSV, JSON lines or Parquet files, plain, gz or zst; patterns such as 'day-*.csv.gz'; `-` for standard input
+pub(crate) struct ColumnArgs {
+    /// CSV, JSON lines or Parquet, plain, .gz or .zst; a pattern such as 'day-*.csv'; - for
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// The evaluators' columns, separated by commas; a name with a comma in double quotes: 'spam,"abuse, strict"'; a field of nested
-    /// JSON by its way: scores.gpt [default: all numeric columns not named otherwise, nor named or numbered like an id]
-    #[arg(long, value_name = "COLUMNS")]
-    evaluators: Vec<Names>,
-    /// Columns that name items
-    #[arg(long, value_name = "COLUMNS")]
-    id: Vec<Names>,
-    /// Columns that are not evaluators
-    #[arg(long, value_name = "COLUMNS")]
-    ignore: Vec<Names>,
-    /// Evaluators, or the reward, where low means high
-    #[arg(long, value_name = "COLUMNS")]
-    invert: Vec<Names>,
+    /// Columns of scores, such as 'spam,"abuse, strict",gpt.score' [default: numeric columns
+    /// without another role that do not look like ids]
+    #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
+    evaluators: Vec<NameList>,
+    /// Columns that identify an item
+    #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
+    id: Vec<NameList>,
+    /// Columns that are not scores
+    #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
+    ignore: Vec<NameList>,
+    /// Evaluators, or the reward, whose low values mean high
+    #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
+    invert: Vec<NameList>,
     #[command(flatten)]
-    written: Written,
-    /// How many threads read; the result is the same
+    format: FileFormatArgs,
+    /// Threads that read; results do not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
 
-/// The heading of [`Written`] in the help. Named argument by argument: a heading of the whole struct would go on over the
-/// arguments that a command has after it.
-const WRITTEN: &str = "How the files are written";
-
-/// How the files are written, where that cannot be told from them.
+/// How the input files are written, where the program cannot tell. Each option names its heading: a
+/// heading of the whole struct would go on over the options that follow it.
 #[derive(clap::Args)]
-struct Written {
-    /// The format of every file: csv, jsonl or parquet [default: told by the first bytes and the name]
-    #[arg(long, help_heading = WRITTEN, value_name = "FORMAT", value_parser = format)]
+struct FileFormatArgs {
+    /// csv, jsonl or parquet [default: by content and name]
+    #[arg(long, help_heading = FILE_FORMAT, value_name = "FORMAT", value_parser = format)]
     input_format: Option<Format>,
-    /// What separates the cells of CSV: a character, or `tab` [default: told by the first two lines]
-    #[arg(long, help_heading = WRITTEN, value_name = "CHARACTER", value_parser = delimiter)]
+    /// Separator of CSV cells: a character, or `tab` [default: detected]
+    #[arg(long, help_heading = FILE_FORMAT, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// CSV has no header: columns are named column1, column2 and so on
-    #[arg(long, help_heading = WRITTEN)]
+    /// CSV without a header: columns are called column1, column2, ...
+    #[arg(long, help_heading = FILE_FORMAT)]
     no_header: bool,
-    /// What stands before the decimals, `,` or `.` [default: a point, and a comma where it can be nothing else]
-    #[arg(long, help_heading = WRITTEN, value_name = "CHARACTER")]
+    /// Decimal sign, `,` or `.` [default: detected]
+    #[arg(long, help_heading = FILE_FORMAT, value_name = "CHARACTER")]
     decimal: Option<Decimal>,
-    /// What else means that a score is missing, such as 'k.A.,-99', beside an empty cell, NA, N/A, #N/A, NaN, null, none, - and ?
-    #[arg(long, help_heading = WRITTEN, value_name = "WORDS", allow_hyphen_values = true)]
-    na: Vec<Names>,
-    /// The files are long, one grade a row: the columns of the item, of who graded it, and of the grade. They are made wide in
-    /// memory, 8 bytes for each item and judge; other columns travel along as their first value
-    #[arg(long, help_heading = WRITTEN, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
+    /// More words for a missing score, such as 'k.A.,-99', besides NA, #N/A, NaN, null, none, - and
+    /// ?
+    #[arg(long, help_heading = FILE_FORMAT, value_name = "WORDS", allow_hyphen_values = true)]
+    na: Vec<NameList>,
+    /// One grade per row: columns of item, judge and grade, pivoted in memory; other columns keep
+    /// their first value
+    #[arg(long, help_heading = FILE_FORMAT, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
     long: Option<Long>,
 }
 
-impl Written {
+impl FileFormatArgs {
     fn reading(&self) -> Reading {
         Reading {
             format: self.input_format,
@@ -91,13 +97,13 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 fn long(text: &str) -> Result<Long, String> {
-    match &*text.parse::<Names>()? {
+    match &*text.parse::<NameList>()? {
         [item, judge, grade] => Ok(Long { item: item.clone(), judge: judge.clone(), grade: grade.clone() }),
         _ => Err("write three columns, such as item,judge,grade".into()),
     }
 }
 
-/// Says what is to be known though nothing failed, and what can be done about it.
+/// Prints a warning about a table, with advice.
 pub(crate) fn warn(warning: &Warning) {
     match advice::on_warning(warning) {
         Some(advice) => messages::warn(&format!("{warning}; {advice}")),
@@ -105,60 +111,65 @@ pub(crate) fn warn(warning: &Warning) {
     }
 }
 
-/// What verdicts that are words are worth, for every command that reads rewards.
+/// The rewards of verdicts that are words, for commands that read a reward column.
 #[derive(clap::Args)]
-pub(crate) struct Labels {
-    /// What a word in the reward column is worth, such as remove=1; once for each word: --label remove=1 --label keep=0
-    #[arg(long = "label", value_name = "WORD=NUMBER")]
-    labels: Vec<Pairs>,
+pub(crate) struct LabelArgs {
+    /// Reward of a word in the reward column; repeat it per word: --label remove=1 --label keep=0
+    #[arg(long = "label", value_name = "WORD=NUMBER", help_heading = COLUMNS)]
+    labels: Vec<NameNumbers>,
 }
 
-impl Labels {
+impl LabelArgs {
     pub(crate) fn all(&self) -> Vec<(String, f64)> {
-        Pairs::all(&self.labels)
+        NameNumbers::all(&self.labels)
     }
 }
 
-/// Columns that only some commands have.
+/// Roles of columns that a command gives besides those of [`ColumnArgs`].
 #[derive(Default)]
-pub(crate) struct Special<'a> {
+pub(crate) struct CommandColumns<'a> {
     pub(crate) reward: Option<&'a String>,
     pub(crate) probability: Option<&'a String>,
     pub(crate) key: Option<&'a String>,
     pub(crate) reviewer: Option<&'a String>,
-    /// What words in the reward column are worth.
+    /// Rewards of words in the reward column.
     pub(crate) labels: Vec<(String, f64)>,
-    /// Columns that say which group an item belongs to.
+    /// Columns with the group of an item, such as its language.
     pub(crate) context: Vec<String>,
-    /// The one column that is an evaluator here.
+    /// The only evaluator, where a command takes one column of predictions.
     pub(crate) only: Option<&'a String>,
-    /// Columns that have a meaning elsewhere, and are no evaluators here.
+    /// Columns with a role elsewhere, which are not evaluators.
     pub(crate) aside: Vec<String>,
-    /// What those are, in a word.
+    /// A word for the role of each of those columns.
     pub(crate) called: Vec<(String, &'static str)>,
-    /// Evaluators that a state knows.
+    /// Evaluators of a state.
     pub(crate) known: &'a [Evaluator],
-    /// What the state was taught with.
+    /// The files and columns that the state has learnt from.
     pub(crate) memory: Option<&'a Remembered>,
-    /// Whether the rows will be read more than once.
+    /// Whether rows are read more than once.
     pub(crate) again: bool,
 }
 
-impl Columns {
-    /// The first flag that was given and is about scores.
+impl ColumnArgs {
+    /// The first option that is about scores, if one was given.
     pub(crate) fn of_scores(&self) -> Option<&'static str> {
         let given =
             [("--evaluators", &self.evaluators), ("--ignore", &self.ignore), ("--invert", &self.invert)];
         given.into_iter().find(|(_, names)| !names.is_empty()).map(|(flag, _)| flag)
     }
 
-    /// Opens the files, and says what was taken as what.
-    pub(crate) fn open(&self, special: &Special<'_>) -> anyhow::Result<Table> {
+    /// Opens the files, and prints the roles of their columns.
+    pub(crate) fn open(&self, special: &CommandColumns<'_>) -> anyhow::Result<Table> {
         self.open_paths(&expand(&self.files)?, special)
     }
 
-    /// The same of these files.
-    pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
+    /// Opens these files in place of those on the command line, and prints the roles of their
+    /// columns.
+    pub(crate) fn open_paths(
+        &self,
+        paths: &[PathBuf],
+        special: &CommandColumns<'_>,
+    ) -> anyhow::Result<Table> {
         let roles = self.roles();
         let roles = Roles {
             evaluators: special.only.map_or(roles.evaluators, |only| vec![only.clone()]),
@@ -174,7 +185,7 @@ impl Columns {
             context: special.context.clone(),
             ..roles
         };
-        // What only reading them shows is said when it is known.
+        // Warnings that only reading the rows brings are printed as they come.
         let table = Table::open_as(paths, &self.reading(), &roles, special.again)?;
         let table = self.watched(table).heard(warn);
         self.say(format_args!("{}", table.taken()));
@@ -183,8 +194,7 @@ impl Columns {
         Ok(table)
     }
 
-    /// The columns of these files, whose evaluators may be known, and nothing said of them; none where one of them can be read
-    /// only once.
+    /// The columns of these files, without a message. None if a file can be read only once.
     pub(crate) fn found(
         &self,
         paths: &[PathBuf],
@@ -198,30 +208,44 @@ impl Columns {
         Ok(Some(table.whole_columns().cloned().collect()))
     }
 
-    /// What to say to somebody who has not named the one column that items are known by: what it is for, and what there is to choose from.
+    /// The error for a missing `--id`: what it is for, and which columns there are.
     pub(crate) fn which_id(&self) -> anyhow::Result<String> {
         let found = self.found(&expand(&self.files)?, &[])?.unwrap_or_default();
         let (like, others): (Vec<&String>, Vec<&String>) =
             found.iter().partition(|name| jurybox_files::names_items(name));
-        let listed: Vec<&str> = like.iter().chain(&others).take(NAMED).map(|name| name.as_str()).collect();
+        let listed: Vec<&str> = like.iter().chain(&others).take(LISTED).map(|name| name.as_str()).collect();
         let listed =
             if listed.is_empty() { String::new() } else { format!(" (there are: {})", listed.join(", ")) };
         let none = if found.is_empty() || !like.is_empty() {
             ""
         } else {
-            "; none of them looks like one: where no column is different in every row, add one with numbers"
+            "; none looks like an id: if no column is different in every row, add one with row numbers"
         };
         Ok(format!(
-            "items are known by one column: pass one --id{listed}; verdicts go by it, and a row that comes again under its id is the same item{none}"
+            "pass one --id, the column that identifies an item{listed}: verdicts are joined by it, and a row with a known id is the same item{none}"
         ))
     }
 
-    /// Whether somebody has said who the evaluators are.
+    /// Whether `--evaluators` was given.
     pub(crate) fn names_evaluators(&self) -> bool {
         !self.evaluators.is_empty()
     }
 
-    /// Which column is what, as far as it was said here.
+    /// The input files as arguments of a suggested command; `FILE` for standard input.
+    pub(crate) fn files_argument(&self) -> String {
+        let file = |file: &String| if file == "-" { "FILE".into() } else { messages::shell(file) };
+        self.files.iter().map(file).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The id column as an argument of a suggested command; `COLUMN` where none was named.
+    pub(crate) fn id_argument(&self) -> String {
+        match &self.id()[..] {
+            [] => "COLUMN".into(),
+            names => messages::shell(names.join(",")),
+        }
+    }
+
+    /// The roles given by these options.
     pub(crate) fn roles(&self) -> Roles {
         Roles {
             evaluators: names::all(&self.evaluators),
@@ -232,37 +256,37 @@ impl Columns {
         }
     }
 
-    /// Says what is known before anything is read.
+    /// Prints the warnings that are known before any row is read.
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn warn(&self, table: &Table) {
         table.warnings().iter().for_each(warn);
     }
 
-    /// Says which columns a state leaves out that may be meant for evaluators: it has those of its first table, and nobody has said
-    /// that these are all.
+    /// Warns of numeric columns that the state does not know and that may be evaluators. A state
+    /// whose evaluators were named on purpose gets no warning.
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn warn_of_unknown(&self, taken: &Taken, memory: Option<&Remembered>) {
         let unknown: Vec<String> = taken.unknown_to_the_jury().map(|name| format!("`{name}`")).collect();
         if unknown.is_empty() || !memory.is_some_and(Remembered::took_evaluators_by_rule) {
             return;
         }
-        let [are, join] = if unknown.len() == 1 { ["is", "It joins"] } else { ["are", "They join"] };
+        let are = if unknown.len() == 1 { "is" } else { "are" };
         messages::warn(&format!(
-            "{} {are} left out, because the state began without. {join} the evaluators when `jurybox learn` learns rows with all of them named by --evaluators; what is no evaluator is named by --ignore",
+            "{} {are} not used: the state began without. To add evaluators, run `jurybox learn` with all of them in --evaluators; name other columns with --ignore",
             unknown.join(", ")
         ));
     }
 
-    /// How the files are written, as far as that was said.
+    /// The file format, as far as it was given.
     pub(crate) fn reading(&self) -> Reading {
-        self.written.reading()
+        self.format.reading()
     }
 
     pub(crate) fn id(&self) -> Vec<String> {
         names::all(&self.id)
     }
 
-    /// A table with the threads that were asked for, and with a bar where somebody looks.
+    /// A table with the given number of threads, and with a progress bar on a terminal.
     pub(crate) fn watched(&self, mut table: Table) -> Table {
         if let Some(threads) = self.threads {
             table = table.with_threads(threads);
@@ -273,7 +297,7 @@ impl Columns {
         table
     }
 
-    /// A word to the person, on the terminal.
+    /// Prints a message.
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn say(&self, what: std::fmt::Arguments<'_>) {
         messages::say(what);

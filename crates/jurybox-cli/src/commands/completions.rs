@@ -1,19 +1,20 @@
-//! `jurybox completions`: what a shell needs to complete commands and flags.
+//! `jurybox completions`: a completion script for a shell.
 
-use crate::{Cli, output};
-use clap::CommandFactory;
+use crate::{command_line, output};
 use clap_complete::{Shell, generate};
 
-/// Print completions for a shell.
-///
-/// Put them where your shell looks for them:
-///
-///   jurybox completions bash > ~/.local/share/bash-completion/completions/jurybox
-///
-///   jurybox completions zsh > ~/.zfunc/_jurybox
-///
-///   jurybox completions fish > ~/.config/fish/completions/jurybox.fish
+const EXAMPLES: &str = "\
+Examples:
+  # Bash: complete from the next shell on
+  jurybox completions bash > ~/.local/share/bash-completion/completions/jurybox
+  # Zsh, with ~/.zfunc in fpath
+  jurybox completions zsh > ~/.zfunc/_jurybox
+  # Fish
+  jurybox completions fish > ~/.config/fish/completions/jurybox.fish";
+
+/// Print a completion script for a shell
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The shell
     #[arg(value_enum)]
@@ -21,9 +22,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// Prints nothing but the script: shells run this command whenever they start.
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "jurybox", &mut script);
+        generate(self.shell, &mut command_line(), "jurybox", &mut script);
         output::text_to_stdout(&String::from_utf8(script)?)
     }
 }

@@ -1,6 +1,7 @@
-//! `jurybox server key`: who may ask a server for what.
+//! `jurybox server key`: the API keys of a server.
 
-use crate::messages::say;
+use super::columns::OUTPUT;
+use crate::messages::{next, say, shell};
 use crate::output;
 use anyhow::bail;
 use clap::Subcommand;
@@ -9,64 +10,96 @@ use jurybox_server::{Key, Keyring, NewKey, Role};
 use serde_json::json;
 use std::fmt::Write;
 
-/// Make, show and take away the keys with which a server is asked.
+const EXAMPLES: &str = "\
+Examples:
+  # A key for a system that sends items
+  jurybox server key add intake --role write
+  # The keys and when they were last used
+  jurybox server key list";
+
+const ADD_EXAMPLES: &str = "\
+Examples:
+  # Ann reviews one queue until the end of the year
+  jurybox server key add ann --role review --reviewer ann --queue posts --expires 2027-12-31
+  # The first key of a server that is open to others
+  jurybox server key add boss --role admin";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  # The keys of ./jurybox-data
+  jurybox server key list
+  # For a program
+  jurybox server key list --json";
+
+const REVOKE_EXAMPLES: &str = "\
+Examples:
+  # Revoke a key of ./jurybox-data
+  jurybox server key revoke ann
+  # Revoke a key of another folder
+  jurybox server key revoke intake --data jurybox-data";
+
+/// Create, list and revoke the API keys of a server
 ///
-/// A running server follows within a second. Secrets are kept as hashes: one that is lost is revoked and made anew.
+/// A running server follows within a second. Only hashes of secrets are stored: replace a lost key.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: KeyCommand,
 }
 
 #[derive(clap::Args)]
-struct Place {
+struct KeyringArgs {
     #[command(flatten)]
-    records: super::serve::Records,
+    storage: super::serve::StorageArgs,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Make a key; its secret is printed this once
+enum KeyCommand {
+    /// Create a key and print its secret, this once
+    #[command(after_long_help = ADD_EXAMPLES)]
     Add {
-        /// What the log calls whoever uses it
+        /// Name of the key, which the activity log records
         name: String,
-        /// What it may do, separated by commas: read (look), write (send items), review (claim, give verdicts), admin (everything)
+        /// What the key may do: read (view), write (send items), review (claim, give verdicts),
+        /// admin (everything); separated by commas
         #[arg(long, value_name = "ROLES", value_delimiter = ',', required = true)]
         role: Vec<Role>,
-        /// In which queues, separated by commas [default: all]
+        /// Queues that it opens, separated by commas [default: all]
         #[arg(long, value_name = "NAMES", value_delimiter = ',')]
         queue: Vec<String>,
-        /// The reviewer that it acts as, and nobody else; without this a key with the role review speaks for any reviewer, as the program
-        /// behind a review tool does
+        /// The only reviewer that it acts as [default: any, as the backend of a review tool needs]
         #[arg(long, value_name = "NAME")]
         reviewer: Option<String>,
-        /// The last day on which it opens anything (UTC), such as 2027-12-31 [default: until it is revoked]
+        /// Its last day (UTC), such as 2027-12-31 [default: none]
         #[arg(long, value_name = "DATE", value_parser = end_of_day)]
         expires: Option<i64>,
         #[command(flatten)]
-        place: Place,
+        keyring: KeyringArgs,
     },
-    /// Show the keys there are, without their secrets
+    /// List the keys, without their secrets
+    #[command(after_long_help = LIST_EXAMPLES)]
     List {
         #[command(flatten)]
-        place: Place,
+        keyring: KeyringArgs,
     },
-    /// Take a key away
+    /// Revoke a key
+    #[command(after_long_help = REVOKE_EXAMPLES)]
     Revoke {
-        /// Its name
+        /// Name of the key
         name: String,
         #[command(flatten)]
-        place: Place,
+        keyring: KeyringArgs,
     },
 }
 
 /// A day in microseconds.
 const DAY: i64 = 86_400_000_000;
 
-/// The end of a day that is written as 2027-12-31, in microseconds since 1970.
+/// The end of a day such as 2027-12-31, in microseconds since 1970 (UTC).
 fn end_of_day(text: &str) -> Result<i64, String> {
     let number =
         |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten();
@@ -77,17 +110,17 @@ fn end_of_day(text: &str) -> Result<i64, String> {
         {
             Ok((days_from(year, month, day) + 1) * DAY)
         }
-        _ => Err("a day is written as 2027-12-31".into()),
+        _ => Err("write a day, such as 2027-12-31".into()),
     }
 }
 
-/// The day of a time.
+/// The UTC day of a time in microseconds since 1970, such as 2027-12-31.
 fn day_of(at: i64) -> String {
     let (year, month, day) = date_of(at.div_euclid(DAY));
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// A line about a key: what it may do and where, for whom, since and until when, and when it was last used.
+/// A line about a key: name, roles, queues, reviewer, dates of creation and expiry, and last use.
 fn about(key: &Key, now: i64) -> String {
     let roles: Vec<&str> = key.roles.iter().copied().map(Role::name).collect();
     let queues = if key.queues.is_empty() { "all queues".into() } else { key.queues.join(",") };
@@ -119,7 +152,7 @@ fn now() -> i64 {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
-            Command::Add { name, role, queue, reviewer, expires, place } => {
+            KeyCommand::Add { name, role, queue, reviewer, expires, keyring } => {
                 let key = NewKey {
                     name: name.clone(),
                     roles: role.clone(),
@@ -127,8 +160,8 @@ impl Args {
                     reviewer: reviewer.clone(),
                     expires: *expires,
                 };
-                let secret = Keyring::open(place.records.place()?)?.add(key)?;
-                if place.json {
+                let secret = Keyring::open(keyring.storage.place()?)?.add(key)?;
+                if keyring.json {
                     return output::versioned(
                         "server-key",
                         json!({
@@ -139,38 +172,41 @@ impl Args {
                 }
                 if reviewer.is_none() && role.contains(&Role::Review) {
                     say(format_args!(
-                        "`{name}` speaks for any reviewer, as the program behind a review tool does; for a person pass --reviewer"
+                        "`{name}` acts as any reviewer, for the backend of a review tool; for a person, pass --reviewer."
                     ));
                 }
                 say(format_args!(
-                    "the secret of `{name}`, shown this once; send it as Authorization: Bearer SECRET"
+                    "The secret of `{name}`, shown this once; send it as `Authorization: Bearer SECRET`:"
                 ));
-                output::text_to_stdout(&format!("{secret}\n"))
+                output::text_to_stdout(&format!("{secret}\n"))?;
+                next(format_args!("serve"));
+                Ok(())
             }
-            Command::List { place } => {
-                let keys = Keyring::open_what_is_there(place.records.place()?)?.list()?;
-                if place.json {
+            KeyCommand::List { keyring } => {
+                let keys = Keyring::open_what_is_there(keyring.storage.place()?)?.list()?;
+                if keyring.json {
                     return output::versioned("server-keys", json!({ "keys": keys }));
                 }
                 let mut text = String::new();
                 for key in keys {
                     writeln!(text, "{}", about(&key, now()))?;
                 }
-                output::text_to_stdout(&text)
+                output::text_to_stdout(&text)?;
+                next(format_args!("server key add NAME --role read,review"));
+                Ok(())
             }
-            Command::Revoke { name, place } => {
-                let mut keyring = Keyring::open_what_is_there(place.records.place()?)?;
-                if !keyring.revoke(name)? {
-                    bail!("there is no key `{name}`; jurybox server key list shows those there are");
+            KeyCommand::Revoke { name, keyring } => {
+                let mut keys = Keyring::open_what_is_there(keyring.storage.place()?)?;
+                if !keys.revoke(name)? {
+                    bail!("there is no key `{name}`; `jurybox server key list` lists the keys");
                 }
-                say(format_args!(
-                    "`{name}` opens nothing any more; a running server follows within a second"
-                ));
-                if keyring.list()?.is_empty() {
+                say(format_args!("Revoked `{}`; a running server follows within a second.", shell(name)));
+                if keys.list()?.is_empty() {
                     say(format_args!(
-                        "it was the last: nobody can ask now, on this machine either, until there is another"
+                        "It was the last key: the server refuses every request, from this machine too, until there is another."
                     ));
                 }
+                next(format_args!("server key list"));
                 Ok(())
             }
         }

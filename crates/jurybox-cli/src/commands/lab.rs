@@ -1,6 +1,6 @@
-//! What the lab's commands share: threads, Ctrl-C, a progress bar, a folder that can be written to.
+//! Helpers of the lab's commands: threads, Ctrl-C, a progress bar, writable folders.
 
-use crate::messages::{can_move, say};
+use crate::messages::{can_redraw, say};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
@@ -15,34 +15,35 @@ pub(crate) fn interrupted() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// Set by Ctrl-C. The second one ends the program at once.
+/// A flag that Ctrl-C sets. A second Ctrl-C ends the program at once.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
-        // Without a handler Ctrl-C still ends the program; finished runs are on disk either way.
+        // If the handler cannot be set, Ctrl-C ends the program; finished runs are on disk either
+        // way.
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
                 std::process::exit(crate::INTERRUPTED.into());
             }
-            say(format_args!("stopping; what is finished is kept (Ctrl-C again to leave at once)"));
+            say(format_args!("Stopping; finished runs are kept. Ctrl-C again to leave at once."));
         });
     });
     &STOP
 }
 
-/// More threads than this are not begun.
+/// The largest number of threads.
 const MOST_THREADS: usize = 256;
 
-/// Uses that many threads, 256 at the most; all cores when not said.
+/// Sets the number of threads, at most [`MOST_THREADS`]. None leaves the default, all cores.
 pub(crate) fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
     if let Some(threads) = threads {
-        anyhow::ensure!(threads > 0, "threads = 0: there must be at least one");
+        anyhow::ensure!(threads > 0, "threads = 0: pass 1 or more");
         rayon::ThreadPoolBuilder::new().num_threads(threads.min(MOST_THREADS)).build_global()?;
     }
     Ok(())
 }
 
-/// Makes the folder and finds out now, not after minutes of work, whether it can be written to.
+/// Creates the folder, and checks before minutes of work that it can be written to.
 pub(crate) fn writable(folder: &Path) -> anyhow::Result<PathBuf> {
     let cannot = || format!("cannot write to the folder {}", folder.display());
     std::fs::create_dir_all(folder).with_context(cannot)?;
@@ -52,14 +53,14 @@ pub(crate) fn writable(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder.into())
 }
 
-/// Writes one file of results.
+/// Writes a file of results.
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A bar with the time left on a terminal, nothing elsewhere.
+/// A progress bar with the time left; hidden where standard error is not a terminal.
 pub(crate) fn progress_bar(what: &str) -> ProgressBar {
-    let target = if can_move() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let target = if can_redraw() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(0), target);
     let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len} runs, {elapsed} gone, {eta} left")
         .expect("a fixed template")

@@ -1,10 +1,11 @@
-//! `jurybox learn`: a state from files, or from the verdicts on picks.
+//! `jurybox learn`: a state from labelled rows, or from verdicts on picks.
 
-use super::columns::{Columns, Labels, warn};
-use super::concerns;
-use super::names::{self, Names};
-use super::state::{Turn, read_if_there, told, write_back};
-use super::verdicts;
+use super::columns::{COLUMNS, ColumnArgs, LabelArgs, OUTPUT, warn};
+use super::fit_warnings;
+use super::learn_picks;
+use super::names::{self, NameList};
+use super::state::{LEARNT, LockWait, most_trusted, read_if_there, summary_with_warnings, write_back};
+use crate::messages::{next, shell, wrote};
 use crate::{advice, output};
 use anyhow::{anyhow, bail};
 use jurybox::Spec;
@@ -15,103 +16,118 @@ use jurybox_files::{
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Learn from the scores of files and from the rewards where they have them, or from the verdicts on picks.
+const EXAMPLES: &str = "\
+Examples:
+  # From rows that have a verdict
+  jurybox learn history.csv --id post_id --reward verdict --state model.json
+  # From verdicts on picks; run it again whenever more have come
+  jurybox learn --picks picks.csv --verdicts verdicts.csv --id post_id --state model.json";
+
+/// Learn from scores and rewards of files, or from verdicts on picks
 ///
-/// Adds to the state if the file is there already. Scores alone teach the policies that look at them; rewards teach the
-/// rest. A state remembers which files it has learnt, and passes over those that come again.
+/// Adds to the state if there is one, else creates it. Rewards teach which evaluators to trust;
+/// some policies learn from scores alone, too. A file or a verdict that was learnt before is not
+/// counted again.
 ///
-/// With --picks, the verdicts are joined by --id to what `jurybox pick` wrote, in the same file or in others. They may come late
-/// and in parts: each is learnt once, with the scores, the probability and the time of its pick.
-///
-///   jurybox learn monday.csv --reward verdict --state model.json
-///
-///   jurybox learn --picks 'picks-*.csv' --verdicts verdicts.csv --id post_id --reward verdict --state model.json
+/// With --picks, verdicts are joined by --id to the files that `jurybox pick` wrote. They may come
+/// late and in parts: each is learnt once, with the scores, the probability and the time of its
+/// pick.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub(super) columns: Columns,
-    /// The state to write, or to add to
+    pub(super) columns: ColumnArgs,
+    /// The state to create or to add to
     #[arg(long, value_name = "FILE")]
     pub(super) state: PathBuf,
-    /// The column of rewards; empty where there is no verdict [with --picks: that of the state]
-    #[arg(long, value_name = "COLUMN")]
+    /// The column of rewards, empty where there is no verdict [with --picks: that of the state]
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     pub(super) reward: Option<String>,
     #[command(flatten)]
-    pub(super) labels: Labels,
-    /// The column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
-    /// counts for what it tells
-    #[arg(long, value_name = "COLUMN")]
+    pub(super) labels: LabelArgs,
+    /// The column that names who gave each verdict: severity and noise of each reviewer are learnt
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     pub(super) reviewer: Option<String>,
-    /// Columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so.
-    /// A state remembers them
-    #[arg(long, value_name = "COLUMNS")]
-    context: Vec<Names>,
-    /// What `jurybox pick` wrote; patterns are fine
+    /// Columns with the group of an item, such as its language: weights may differ by group
+    #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
+    context: Vec<NameList>,
+    /// Files that `jurybox pick` wrote, or patterns
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "evaluators", "drop", "round", "at", "policy", "long", "context"], requires = "id")]
     pub(super) picks: Vec<String>,
-    /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
+    /// Files with the verdicts on the picks, by the same --id [default: a column of the picks]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]
     pub(super) verdicts: Vec<String>,
-    /// The column that names the round of each row: rows that follow each other with the same value are one round, and
-    /// rounds are learnt in their order [default: each file is one round]
-    #[arg(long, value_name = "COLUMN")]
+    /// The column that names the round of each row; successive rows with one value are one round
+    /// [default: each file is a round]
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     round: Option<String>,
-    /// Which policy learns [default: that of the state, or the default policy]
+    /// Which policy learns [default: that of the state, else adaptive]
     #[arg(long)]
     policy: Option<Spec>,
-    /// The time of the first round, a whole number; each further round is one later. It
-    /// can be a timestamp in any unit [default: one after the latest that the state has seen]
+    /// The time of the first round, a whole number such as a timestamp; each further round is one
+    /// later [default: one after the latest in the state]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
-    /// Learn also what the state has learnt already, and count it twice
+    /// Learn again what the state has learnt before, and count it twice
     #[arg(long)]
     pub(super) again: bool,
     #[command(flatten)]
-    turn: Turn,
-    /// Evaluators of the state to forget; without it, none that the state knows may be left out of --evaluators
-    #[arg(long, value_name = "NAMES")]
-    drop: Vec<Names>,
+    lock: LockWait,
+    /// Evaluators of the state to forget; all others must be in --evaluators
+    #[arg(long, value_name = "NAMES", help_heading = COLUMNS)]
+    drop: Vec<NameList>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let _lock = self.turn.with(&self.state)?;
+        let _lock = self.lock.acquire(&self.state)?;
         if self.reviewer.is_some() && self.reward.is_none() && self.picks.is_empty() {
-            bail!("--reviewer says who gave the verdicts: pass --reward, the column that they are in");
+            bail!("--reviewer names who gave the verdicts: pass the column of the verdicts with --reward");
         }
-        // The parser does not ask for --picks where files stand in their way.
+        // The parser does not require --picks if there are files, which conflict with it.
         if !self.verdicts.is_empty() && self.picks.is_empty() {
             bail!(
-                "--verdicts are joined to what `jurybox pick` wrote: pass that with --picks; rows that nobody picked from are learnt with their verdicts in a column of their own, named by --reward"
+                "--verdicts belong to picks: pass the output of `jurybox pick` with --picks; for other rows, put the verdicts into a column and name it with --reward"
             );
         }
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {
             let Some(before) = before else {
                 bail!(
-                    "{}: there is no such state; picks are learnt by the one that `jurybox pick` wrote",
+                    "{}: there is no such state; pass the one that `jurybox pick` wrote with the picks",
                     self.state.display()
                 );
             };
-            return verdicts::run(self, &before);
+            return learn_picks::run(self, &before);
         }
         let files = Given::Files(expand(&self.columns.files)?);
-        let learnt = learn_rows(before.as_ref(), files, &self.learning(), &mut self.person(before.as_ref()));
-        let Some(lesson) = learnt.map_err(|error| self.in_our_words(error))? else {
-            return match before.filter(|_| self.json) {
-                Some(before) => output::versioned("learn", told(&before.jury, &json!({"rows": 0}))),
-                None => Ok(()),
-            };
+        let learnt = learn_rows(before.as_ref(), files, &self.learning(), &mut self.host(before.as_ref()));
+        let Some(lesson) = learnt.map_err(|error| self.with_options(error))? else {
+            if let Some(before) = before.filter(|_| self.json) {
+                let summary = summary_with_warnings(&before.jury, &json!({"rows": 0}));
+                output::versioned("learn", summary)?;
+            }
+            return Ok(());
         };
-        write_back(&lesson.state, &self.state, |what| self.columns.say(what))?;
+        write_back(&lesson.state, &self.state, |message| self.columns.say(message))?;
         self.tell(&lesson);
-        lesson.remarks().into_iter().for_each(|remark| self.person(None).tell(remark));
-        concerns::tell(&lesson.state.jury.fit());
+        lesson.remarks().into_iter().for_each(|remark| self.host(None).tell(remark));
+        fit_warnings::print(&lesson.state.jury.fit());
         let Lesson { state, taught } = &lesson;
-        if self.json { output::versioned("learn", told(&state.jury, &json!(taught))) } else { Ok(()) }
+        if self.json {
+            let counts = output::renamed(taught, &LEARNT)?;
+            output::versioned("learn", summary_with_warnings(&state.jury, &counts))?;
+        }
+        wrote([&*self.state]);
+        next(format_args!(
+            "pick FILE --id {} --state {} --out picks.csv",
+            self.columns.id_argument(),
+            shell(self.state.display())
+        ));
+        Ok(())
     }
 
     fn learning(&self) -> Learning {
@@ -133,29 +149,30 @@ impl Args {
         }
     }
 
-    /// Whoever sits before the terminal.
-    pub(super) fn person<'a>(&'a self, before: Option<&'a State>) -> Person<'a> {
-        Person(&self.columns, before.map(|state| &state.memory))
+    /// The terminal, as the library reports to it. `before` is the state as it was read.
+    pub(super) fn host<'a>(&'a self, before: Option<&'a State>) -> TerminalHost<'a> {
+        TerminalHost(&self.columns, before.map(|state| &state.memory))
     }
 
     fn tell(&self, Lesson { state, taught }: &Lesson) {
+        let trusted = (taught.used > 0).then(|| most_trusted(&state.jury.fit())).flatten();
         self.columns.say(format_args!(
-            "{} in {}, {} with a reward, {} of them learnt from, by {}",
+            "Learnt from {} in {} ({}), with `{}`.{}",
+            counted(taught.used, "reward"),
             counted(taught.rows, "row"),
             counted(taught.rounds, "round"),
-            taught.labelled,
-            taught.used,
-            state.jury.spec()
+            state.jury.spec(),
+            trusted.map_or(String::new(), |trusted| format!(" {trusted}"))
         ));
     }
 
-    /// The error about an option that is of this command alone, by its name.
-    fn in_our_words(&self, error: Error) -> anyhow::Error {
+    /// Errors about the options of this command, with the names of these options.
+    fn with_options(&self, error: Error) -> anyhow::Error {
         let state = self.state.display();
         match error {
-            Error::NotSeated { evaluator } => anyhow!("--drop {evaluator}: {state} knows no such evaluator"),
+            Error::NotSeated { evaluator } => anyhow!("--drop {evaluator}: {state} has no such evaluator"),
             Error::ForgottenAndNamed { evaluator } => {
-                anyhow!("`{evaluator}` is named by both --drop and --evaluators")
+                anyhow!("`{evaluator}` is in both --drop and --evaluators")
             }
             Error::AllForgotten => {
                 anyhow!("--drop names every evaluator of {state}; learn a new state instead")
@@ -165,10 +182,10 @@ impl Args {
     }
 }
 
-/// Whoever sits before the terminal: sees a bar where there is one, and is told things as they are found.
-pub(super) struct Person<'a>(&'a Columns, Option<&'a Remembered>);
+/// The terminal as the host of learning: shows progress, and prints notices as they come.
+pub(super) struct TerminalHost<'a>(&'a ColumnArgs, Option<&'a Remembered>);
 
-impl Host for Person<'_> {
+impl Host for TerminalHost<'_> {
     fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
         self.0.watched(table).heard(move |warning| {
             if worth(warning) {

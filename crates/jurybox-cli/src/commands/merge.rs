@@ -1,37 +1,47 @@
-//! `jurybox merge`: one state of several.
+//! `jurybox merge`: the sum of several states.
 
-use super::state::{Turn, told, write_back};
-use crate::messages::say;
+use super::columns::OUTPUT;
+use super::state::{LockWait, summary_with_warnings, write_back};
+use crate::messages::{next, say, shell, wrote};
 use crate::output;
 use anyhow::bail;
 use jurybox_files::{Error, May, Seated, State, counted};
 use std::path::{Path, PathBuf};
 
-/// Add states that were learnt apart.
+const EXAMPLES: &str = "\
+Examples:
+  # Two sites into one state
+  jurybox merge north.json south.json --out all.json
+  # Add one more site, in place
+  jurybox merge all.json west.json --out all.json";
+
+/// Merge states that were learnt from different data
 ///
-/// The result is what one state would have learnt from everything. States that were taught with the same file, or with the
-/// same round of picks, are refused: it would count twice. The sum may take the place of one of them.
+/// The result is the state that would have learnt from all of it. States that share a file or a
+/// round of picks are refused, since that would count twice. The output may replace one of the
+/// inputs.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// States to add up
+    /// States to merge
     #[arg(required = true, num_args = 1.., value_name = "STATE")]
     states: Vec<PathBuf>,
-    /// Where to write the sum
-    #[arg(long, short, value_name = "FILE")]
+    /// Output file
+    #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
     out: PathBuf,
-    /// Count what several states were taught with several times
+    /// Count data that several states share once for each
     #[arg(long)]
     again: bool,
     #[command(flatten)]
-    turn: Turn,
+    lock: LockWait,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let _lock = self.turn.with(&self.out)?;
+        let _lock = self.lock.acquire(&self.out)?;
         let mut sum: Option<State> = None;
         for path in &self.states {
             let state = State::read(path)?;
@@ -44,12 +54,18 @@ impl Args {
         write_back(&sum, &self.out, say)?;
         let seen = sum.jury.seen();
         say(format_args!(
-            "{}, {}, {}",
+            "Merged {}: {}, {}.",
             counted(self.states.len() as u64, "state"),
             counted(seen.items, "item"),
             counted(seen.used, "reward")
         ));
-        if self.json { output::versioned("merge", told(&sum.jury, &serde_json::Value::Null)) } else { Ok(()) }
+        if self.json {
+            output::versioned("merge", summary_with_warnings(&sum.jury, &serde_json::Value::Null))?;
+        }
+        wrote([&*self.out]);
+        let state = if output::is_stdout(&self.out) { "STATE".into() } else { shell(self.out.display()) };
+        next(format_args!("rank FILE --state {state}"));
+        Ok(())
     }
 
     fn add(&self, sum: &mut State, state: &State, path: &Path) -> anyhow::Result<()> {
@@ -60,14 +76,15 @@ impl Args {
         let twice = sum.memory.shared_verdicts(&state.memory);
         if twice > 0 && !self.again {
             say(format_args!(
-                "warning: {}: {} learnt by the states before it, too, and counted twice",
+                "warning: {}: {} already learnt by a state before it, and counted twice",
                 path.display(),
                 counted(twice as u64, "verdict")
             ));
         }
         sum.memory.merge(&state.memory)?;
         let mut jury = state.jury.clone();
-        // The same evaluators in another order are the same; what does not fit is refused below, in its own words.
+        // The order of evaluators does not matter; evaluators that differ are refused by the merge
+        // below.
         if jury.evaluators().len() == sum.jury.evaluators().len() {
             let _ = Seated::again(&mut jury, sum.jury.evaluators(), May::Lack);
         }

@@ -2,22 +2,23 @@
 
 mod columns;
 mod completions;
-mod concerns;
 mod demo;
-mod desk;
-mod intake;
+mod fit_warnings;
+mod item_files;
 mod key;
 mod lab;
-mod layout;
 mod learn;
+mod learn_picks;
+mod location;
 mod man;
 mod merge;
 mod names;
 mod pick;
-mod place;
 mod policies;
 mod prevalence;
 mod progress;
+mod queue;
+mod queue_settings;
 mod range;
 mod rank;
 mod replay;
@@ -25,25 +26,23 @@ mod report;
 mod reproduce;
 mod serve;
 mod server;
-mod set_up;
 mod simulate;
 mod state;
-mod verdicts;
+mod table_output;
 
 use clap::Subcommand;
 
 pub(crate) use lab::interrupted;
 
-// Without a comment of its own, a variant shows the one on its arguments, all of it.
+// A variant without a doc comment shows the whole doc comment of its arguments as help.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Completions(completions::Args),
     Demo(demo::Args),
-    Desk(desk::Args),
-    // The same of a queue that is served, from where a server keeps its records unless it is told otherwise.
+    // `queue export` with the folder of a server as default.
     #[command(mut_arg("place", |place| place.required(false).default_value("jurybox-data")))]
-    Export(desk::Export),
-    // Verdicts on picks need no table of scores.
+    Export(queue::Export),
+    // With --picks there is no table of scores.
     #[command(mut_arg("files", |files| files.required(false).required_unless_present("picks")))]
     Learn(learn::Args),
     Man(man::Args),
@@ -51,12 +50,13 @@ pub(crate) enum Command {
     Pick(pick::Args),
     Policies(policies::Args),
     Prevalence(prevalence::Args),
+    Queue(queue::Args),
     Rank(rank::Args),
     Replay(replay::Args),
     Report(report::Args),
     Reproduce(reproduce::Args),
-    // The files are named by an option here: nothing is served by them.
-    #[command(mut_arg("files", |files| files.required(false).long("import").num_args(1..)))]
+    // Serving needs no file: the files are an option here.
+    #[command(mut_arg("files", |files| files.required(false).long("import").num_args(1..).help_heading(serve::IMPORT)))]
     Serve(Box<serve::Args>),
     Server(server::Args),
     Simulate(simulate::Args),
@@ -67,7 +67,6 @@ impl Command {
         match self {
             Command::Completions(args) => args.run(),
             Command::Demo(args) => args.run(),
-            Command::Desk(args) => args.run(),
             Command::Export(args) => args.run(),
             Command::Learn(args) => args.run(),
             Command::Man(args) => args.run(),
@@ -75,6 +74,7 @@ impl Command {
             Command::Pick(args) => args.run(),
             Command::Policies(args) => args.run(),
             Command::Prevalence(args) => args.run(),
+            Command::Queue(args) => args.run(),
             Command::Rank(args) => args.run(),
             Command::Replay(args) => args.run(),
             Command::Report(args) => args.run(),

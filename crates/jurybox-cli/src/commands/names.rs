@@ -1,21 +1,21 @@
-//! Lists on the command line: names separated by commas, in double quotes where they have a comma themselves.
+//! Lists on the command line: names separated by commas, in double quotes if they contain a comma.
 
 use std::ops::Deref;
 use std::str::FromStr;
 
-/// Some names: `spam,abuse`, or `spam,"abuse, strict"`.
+/// A list of names: `spam,abuse`, or `spam,"abuse, strict"`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Names(Vec<String>);
+pub(crate) struct NameList(Vec<String>);
 
-impl FromStr for Names {
+impl FromStr for NameList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Names(pieces(text)?.iter().map(|piece| unquoted(piece)).collect()))
+        Ok(NameList(pieces(text)?.iter().map(|piece| unquoted(piece)).collect()))
     }
 }
 
-impl Deref for Names {
+impl Deref for NameList {
     type Target = [String];
 
     fn deref(&self) -> &[String] {
@@ -23,43 +23,43 @@ impl Deref for Names {
     }
 }
 
-/// All names of an option that may be given several times.
-pub(crate) fn all(lists: &[Names]) -> Vec<String> {
+/// All names of an option that may be repeated.
+pub(crate) fn all(lists: &[NameList]) -> Vec<String> {
     lists.iter().flat_map(|names| names.0.iter().cloned()).collect()
 }
 
-/// Some names, each with a number: `spam=0.2,"abuse, strict"=0.5`.
+/// A list of names, each with a number: `spam=0.2,"abuse, strict"=0.5`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pairs(Vec<(String, f64)>);
+pub(crate) struct NameNumbers(Vec<(String, f64)>);
 
-impl FromStr for Pairs {
+impl FromStr for NameNumbers {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Pairs(pieces(text)?.into_iter().map(|piece| pair(&piece)).collect::<Result<_, _>>()?))
+        Ok(NameNumbers(pieces(text)?.into_iter().map(|piece| pair(&piece)).collect::<Result<_, _>>()?))
     }
 }
 
-impl Pairs {
-    pub(crate) fn all(lists: &[Pairs]) -> Vec<(String, f64)> {
+impl NameNumbers {
+    pub(crate) fn all(lists: &[NameNumbers]) -> Vec<(String, f64)> {
         lists.iter().flat_map(|pairs| pairs.0.iter().cloned()).collect()
     }
 }
 
-/// `name=value` with a number.
+/// Parses `name=number`.
 fn pair(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.rsplit_once('=').ok_or("write name=number, such as spam=0.2")?;
     let number: f64 = value.trim().parse().map_err(|_| format!("`{}` is not a number", value.trim()))?;
     Ok((unquoted(name), number))
 }
 
-/// What stands between the commas that are outside quotes.
+/// Splits a list at the commas outside of quotes.
 fn pieces(text: &str) -> Result<Vec<String>, String> {
     let (mut pieces, mut quoted, mut begins) = (vec![String::new()], false, true);
     for character in text.chars() {
         let inside = quoted;
         match character {
-            // Within quotes two of them are one: the second opens again at once.
+            // Two quotes within quotes stand for one: the second opens again at once.
             '"' if quoted || begins => quoted = !quoted,
             ',' if !quoted => {
                 pieces.push(String::new());
@@ -99,13 +99,13 @@ mod tests {
             ("5\" pipe,b", vec!["5\" pipe", "b"]),
             ("-spam", vec!["-spam"]),
         ] {
-            assert_eq!(*text.parse::<Names>().unwrap(), *says, "{text}");
+            assert_eq!(*text.parse::<NameList>().unwrap(), *says, "{text}");
         }
-        assert!("\"spam".parse::<Names>().is_err());
-        let pairs = Pairs::all(&["spam=0.2,\"abuse, strict\"=-1".parse().unwrap()]);
+        assert!("\"spam".parse::<NameList>().is_err());
+        let pairs = NameNumbers::all(&["spam=0.2,\"abuse, strict\"=-1".parse().unwrap()]);
         assert_eq!(pairs, [("spam".into(), 0.2), ("abuse, strict".into(), -1.0)]);
         for bad in ["spam", "spam=x", "spam="] {
-            assert!(bad.parse::<Pairs>().is_err(), "{bad}");
+            assert!(bad.parse::<NameNumbers>().is_err(), "{bad}");
         }
     }
 }

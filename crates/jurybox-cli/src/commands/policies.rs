@@ -1,34 +1,52 @@
-//! `jurybox policies`: the table of policies.
+//! `jurybox policies`: the list of policies and their options.
 
+use super::columns::OUTPUT;
+use crate::messages::next;
 use crate::output;
 use anyhow::anyhow;
 use jurybox::{Entry, policies};
 use std::fmt::Write;
 
-/// List every policy, or show one with its options.
+const EXAMPLES: &str = "\
+Examples:
+  # All policies
+  jurybox policies
+  # The options of one
+  jurybox policies eps-greedy";
+
+/// List the policies, or show one with its options
 ///
-/// A policy is named on other commands with its options in parentheses, such as 'eps-greedy(eps=0.1)' or
-/// 'glm-esag(link=probit)'. 'jurybox policies eps-greedy' shows what can be set there.
+/// Other commands take a policy with its options in parentheses, such as 'eps-greedy(eps=0.1)' or
+/// 'glm-esag(link=probit)'.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Show this policy with its options
     name: Option<String>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.name {
-            Some(name) => self.show(find(name)?),
-            None => self.list(),
+            Some(name) => {
+                let entry = find(name)?;
+                self.show(entry)?;
+                next(format_args!("rank FILE --policy {}", entry.name));
+            }
+            None => {
+                self.list()?;
+                next(format_args!("policies NAME"));
+            }
         }
+        Ok(())
     }
 
     fn list(&self) -> anyhow::Result<()> {
         if self.json {
-            let list: Vec<_> = policies().iter().map(described).collect();
+            let list = policies().iter().map(as_json).collect::<Result<Vec<_>, _>>()?;
             return output::versioned("policies", serde_json::json!({ "policies": list }));
         }
         let width = policies().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
@@ -45,7 +63,7 @@ impl Args {
 
     fn show(&self, entry: &Entry) -> anyhow::Result<()> {
         if self.json {
-            return output::versioned("policies", serde_json::json!({ "policies": [described(entry)] }));
+            return output::versioned("policies", serde_json::json!({ "policies": [as_json(entry)?] }));
         }
         let mut text = format!("{}: {}\nIn the paper: {}.\n", entry.name, entry.assumes, entry.paper);
         for option in entry.all_options() {
@@ -60,14 +78,15 @@ impl Args {
     }
 }
 
-/// An entry with every option it has, the link included.
-fn described(entry: &Entry) -> serde_json::Value {
-    serde_json::json!({
+/// A policy with all of its options, the link included.
+fn as_json(entry: &Entry) -> serde_json::Result<serde_json::Value> {
+    let options = entry.all_options().map(|option| output::renamed(option, &[("without", "conflicts_with")]));
+    Ok(serde_json::json!({
         "name": entry.name,
         "assumes": entry.assumes,
         "paper": entry.paper,
-        "options": entry.all_options().collect::<Vec<_>>(),
-    })
+        "options": options.collect::<Result<Vec<_>, _>>()?,
+    }))
 }
 
 fn find(name: &str) -> anyhow::Result<&'static Entry> {

@@ -1,64 +1,71 @@
-//! `jurybox prevalence`: the mean reward of all items, from those that were looked at.
+//! `jurybox prevalence`: the mean reward of all items, estimated from reviewed ones.
 
-use super::columns::{Columns, Labels, Special};
+use super::columns::{COLUMNS, ColumnArgs, CommandColumns, LabelArgs, OUTPUT};
 use super::range::range;
 use super::state::read_jury;
+use crate::messages::{next, shell};
 use crate::output;
 use jurybox_files::{May, Seated};
 use jurybox_lab::{Period, Predictions, PrevalenceOptions, prevalence};
 use std::path::PathBuf;
 
-/// Estimate the mean reward of all rows (the harm rate, the mean quality), by group and period, from those that were looked at.
+const EXAMPLES: &str = "\
+Examples:
+  # The harm rate of a month, from items reviewed with a known probability
+  jurybox prevalence month.csv --id post_id --reward harmful --probability p
+  # Week by week
+  jurybox prevalence month.csv --id post_id --reward harmful --probability p --period created/week";
+
+/// Estimate the mean reward of all rows (such as a harm rate) from reviewed rows
 ///
-/// Rows are all items, with a reward where somebody looked and the probability with which somebody would. Rewards are weighed by one over
-/// their probability, and what a jury expects of the other rows makes the interval narrower: it learns from the rewards at hand, for each
-/// fifth of the rows from the other four (prediction-powered inference). Intervals hold the mean in 95 of 100 files or more where
-/// the range of rewards is known (0 and 1, or as declared with --reward-range) and probabilities are not steep; others have a `?`.
+/// Rows are all items, with a reward where one was reviewed and with the probability of being
+/// reviewed. Rewards are weighted by one over this probability; predictions of a jury for the other
+/// rows make the interval narrower (prediction-powered inference, cross-fitted in five folds). 95%
+/// intervals hold if the range of rewards is known and probabilities are not extreme; others are
+/// marked `?`.
 ///
-/// Rates are as reviewers call them, unless there are golden items to correct them by. With --id,
-/// rows of one id (a thread, an author) are taken together. Picks without a verdict are counted as
-/// whatever their verdicts may be, where it is known which rows were picked.
-///
-///   jurybox prevalence month.csv --id post_id --reward harmful --probability p --by language --period created/week
-///
-/// Scores, rewards and probabilities of all rows are held in memory (8 bytes a number); the other columns are not.
+/// Rates count verdicts as reviewers give them, unless --golden corrects them. Rows with the same
+/// --id (a thread, an author) count as one cluster. Picks without a verdict widen the interval by
+/// every verdict they may get. Scores, rewards and probabilities are held in memory (8 bytes per
+/// number).
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    columns: Columns,
-    /// The column of rewards; empty where nobody looked
-    #[arg(long, value_name = "COLUMN")]
+    columns: ColumnArgs,
+    /// The column of rewards, empty where nobody reviewed
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     reward: String,
     #[command(flatten)]
-    labels: Labels,
-    /// The column with the probability of each row to be looked at; it may be empty where nobody did
-    #[arg(long, value_name = "COLUMN")]
+    labels: LabelArgs,
+    /// The column with each row's probability of being reviewed; may be empty where nobody reviewed
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     probability: String,
-    /// The column with the right answer of golden items, 1 or 0, empty for all others: rates are
-    /// corrected by how often people err on them, and golden items count for nothing else
-    #[arg(long, value_name = "COLUMN")]
+    /// The column with the right answer of golden items, 1 or 0, else empty: rates are corrected by
+    /// how often reviewers err on them; golden items count for nothing else
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     golden: Option<String>,
-    /// The column that says who gave each verdict: each counts for as much of the errors as they
-    /// judged of the other rows
-    #[arg(long, value_name = "COLUMN", requires = "golden")]
+    /// The column that names who gave each verdict: weights each reviewer's errors by their share
+    /// of the other verdicts
+    #[arg(long, value_name = "COLUMN", requires = "golden", help_heading = COLUMNS)]
     reviewer: Option<String>,
-    /// Tell the values of this column apart, such as language
-    #[arg(long, value_name = "COLUMN")]
+    /// Estimate each value of this column apart, such as language
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     by: Option<String>,
-    /// Tell days, weeks or months of a column of dates apart, such as created/week
-    #[arg(long, value_name = "COLUMN/day|week|month")]
+    /// Estimate each day, week or month of a date column apart, such as created/week
+    #[arg(long, value_name = "COLUMN/day|week|month", help_heading = COLUMNS)]
     period: Option<Period>,
-    /// A column that already is a prediction of the reward: no jury is asked
-    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["evaluators", "state"])]
+    /// A column of predicted rewards, used instead of a jury
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["evaluators", "state"], help_heading = COLUMNS)]
     prediction: Option<String>,
-    /// A state as written by `jurybox learn`, to predict by. It must not have learnt from these rewards
+    /// A state to predict with; it must not have learnt from these rewards
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// The least and the greatest that a reward can be, such as 1,5 [default: 0,1 where all are 0 or 1]
+    /// The least and the greatest possible reward, such as 1,5 [default: 0,1 if all are 0 or 1]
     #[arg(long, value_parser = range, value_name = "LOW,HIGH", allow_hyphen_values = true)]
     reward_range: Option<(f64, f64)>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -67,12 +74,12 @@ impl Args {
         if let (Some(by), Some(period)) = (&self.by, &self.period) {
             anyhow::ensure!(
                 *by != period.column,
-                "--by {by}: the same column as of --period; leave one of them out"
+                "--by and --period both name `{by}`: leave one of them out"
             );
         }
         let mut state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
-        let table = self.columns.open(&Special {
+        let table = self.columns.open(&CommandColumns {
             reward: Some(&self.reward),
             labels: self.labels.all(),
             probability: Some(&self.probability),
@@ -85,7 +92,7 @@ impl Args {
                 .collect(),
             only: self.prediction.as_ref(),
             known,
-            ..Special::default()
+            ..CommandColumns::default()
         })?;
         if let Some(jury) = &mut state {
             Seated::again(jury, table.taken().evaluators(), May::Lack)?;
@@ -102,11 +109,19 @@ impl Args {
             golden: self.golden.clone(),
             reward_range: self.reward_range,
         };
-        let found = prevalence(&table, &options)?;
+        let estimate = prevalence(&table, &options)?;
         if self.json {
-            output::versioned("prevalence", &found)
+            output::versioned("prevalence", &estimate)?;
         } else {
-            output::text_to_stdout(&found.to_table())
+            output::text_to_stdout(&estimate.to_table())?;
         }
+        next(format_args!(
+            "report {} --id {} --reward {} --probability {}",
+            self.columns.files_argument(),
+            self.columns.id_argument(),
+            shell(&self.reward),
+            shell(&self.probability)
+        ));
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! A bar on the terminal for work over files that takes more than a moment; nothing elsewhere.
+//! The progress bar of work over files, on a terminal, for work that takes longer than a second.
 
 use crate::messages;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -6,33 +6,33 @@ use jurybox_files::Progress;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Work that is shorter than that shows no bar.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long work lasts before it gets a bar.
+const DELAY: Duration = Duration::from_secs(1);
 
-/// Bar and moment of the piece of work that is shown.
-struct Shown {
+/// The current piece of work, its bar once it has one, and its beginning.
+struct FileProgress {
     bar: Option<ProgressBar>,
     what: &'static str,
     begun: Instant,
     last: u64,
 }
 
-/// Something to be told of progress, if there is a terminal to show it on.
+/// A callback that draws progress. None if standard error is not a terminal.
 pub(crate) fn on_terminal() -> Option<impl Fn(Progress) + Send + Sync + 'static> {
-    if !messages::can_move() {
+    if !messages::can_redraw() {
         return None;
     }
-    let shown = Mutex::new(Shown { bar: None, what: "", begun: Instant::now(), last: 0 });
+    let shown = Mutex::new(FileProgress { bar: None, what: "", begun: Instant::now(), last: 0 });
     Some(move |progress: Progress| shown.lock().unwrap_or_else(PoisonError::into_inner).update(progress))
 }
 
-impl Shown {
+impl FileProgress {
     fn update(&mut self, progress: Progress) {
         let (what, position, of) = match progress {
             Progress::Rows { bytes, of, .. } => ("reading", bytes, of),
             Progress::Runs { done, of } => ("replaying", done as u64, Some(of as u64)),
         };
-        // A second pass begins again at the beginning, and so does its time.
+        // A second pass over a file starts again, with a time of its own.
         if what != self.what || position < self.last {
             self.clear();
             (self.what, self.begun) = (what, Instant::now());
@@ -42,7 +42,7 @@ impl Shown {
             self.clear();
             return;
         }
-        if self.begun.elapsed() < PATIENCE {
+        if self.begun.elapsed() < DELAY {
             return;
         }
         let (begun, new) = (self.begun, self.bar.is_none());
@@ -64,7 +64,7 @@ impl Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for FileProgress {
     fn drop(&mut self) {
         self.clear();
     }
@@ -76,9 +76,9 @@ fn bar(what: &'static str, of: Option<u64>) -> ProgressBar {
         (_, Some(_)) => "{prefix} [{bar:32}] {bytes}/{total_bytes}, {msg}, {eta} left",
         (_, None) => "{prefix} {bytes}, {msg}, {elapsed} gone",
     };
-    // Not drawn before there is something to show.
+    // Drawn only once it has a position and a message.
     let bar = ProgressBar::with_draw_target(of, ProgressDrawTarget::hidden());
-    // The templates are fixed; were one wrong, the default would do.
+    // The templates are fixed; a wrong one would leave the default style.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("=> "));
     }

@@ -1,10 +1,11 @@
-//! `jurybox rank`: the top K of a file.
+//! `jurybox rank`: the K best rows of files.
 
-use super::columns::{Columns, Special, warn};
-use super::concerns::{self, Concerns};
-use super::layout::Sheet;
-use super::names::Pairs;
+use super::columns::{COLUMNS, ColumnArgs, CommandColumns, OUTPUT, warn};
+use super::fit_warnings::{self, FitWarnings};
+use super::names::NameNumbers;
 use super::state::check_outputs;
+use super::table_output::TableOutput;
+use crate::messages::{next, shell, wrote};
 use crate::{advice, messages, output};
 use anyhow::Context;
 use jurybox::{Evaluators, Jury, Spec};
@@ -15,127 +16,140 @@ use jurybox_files::{
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Rank the rows of files and write the top K, best first.
+const EXAMPLES: &str = "\
+Examples:
+  # The ten best posts, without any label
+  jurybox rank posts.csv -k 10 --id post_id
+  # By a learnt state, with the contribution of every evaluator
+  jurybox rank posts.csv -k 10 --id post_id --state model.json --explain --out top.csv";
+
+/// Rank the rows of files and write the K best, best first
 ///
-/// Without labels, the policy looks at the scores themselves first. With --state it uses what `jurybox learn` has learnt.
-/// The other columns of a row travel along untouched. This is a plain list: it explores nothing and remembers nothing. To learn
-/// from what people find in it, use `jurybox pick`.
-#[expect(clippy::struct_excessive_bools, reason = "each is one thing to say or not")]
+/// Without a state, the policy first measures the scores themselves. With --state it ranks by what
+/// `jurybox learn` has learnt. Other columns are written unchanged.
+///
+/// This is a plain list: it explores nothing and changes no state. To learn from the verdicts on
+/// it, use `jurybox pick`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    columns: Columns,
-    /// How many rows to keep [default: 100; with --worth, as many as there are]
+    columns: ColumnArgs,
+    /// How many rows to keep [default: 100; with --min-reward, no limit]
     #[arg(short, long)]
     k: Option<usize>,
-    /// Keep rows whose expected reward is at least that, however many they are: by the --state of a policy that expects rewards
+    /// Keep the rows with at least this expected reward; needs the --state of a policy that expects
+    /// rewards
     #[arg(long, value_name = "REWARD", allow_hyphen_values = true, conflicts_with = "all")]
-    worth: Option<f64>,
+    min_reward: Option<f64>,
     /// How to rank, such as 'esag' or 'average'; see `jurybox policies`
     #[arg(long)]
     policy: Option<Spec>,
-    /// What was learnt, as written by `jurybox learn`
+    /// A state as written by `jurybox learn` or `pick`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "weights", "sigma"])]
     state: Option<PathBuf>,
-    /// Noise levels of the evaluators, such as spam=0.1,abuse=0.3, for policies that take them [default: estimated; with
-    /// it, the default policy is esag]
+    /// Noise levels of evaluators, such as spam=0.1,abuse=0.3; the default policy is then esag
+    /// [default: estimated]
     #[arg(long, value_name = "NAME=SIGMA", conflicts_with = "weights")]
-    sigma: Vec<Pairs>,
-    /// Let the policy measure the scores on every row before it ranks; of more than 262144 rows it takes a sample, where the scores
-    /// are the same all over
+    sigma: Vec<NameNumbers>,
+    /// Measure the scores on every row; above 262144 rows of steady scores the policy takes a
+    /// sample
     #[arg(long, conflicts_with_all = ["state", "weights"])]
     every_row: bool,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
     #[arg(long, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
-    weights: Vec<Pairs>,
-    /// The column of past rewards, where there is one: no evaluator, it travels along
-    #[arg(long, value_name = "COLUMN")]
+    weights: Vec<NameNumbers>,
+    /// A column of past rewards: not an evaluator
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     reward: Option<String>,
-    /// The column of rounds, where there is one: no evaluator, it travels along
-    #[arg(long, value_name = "COLUMN")]
+    /// A column of rounds: not an evaluator
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     round: Option<String>,
-    /// Top K within each value of this column
-    #[arg(long, value_name = "COLUMN", conflicts_with = "all")]
+    /// Keep the K best rows of each value of this column
+    #[arg(long, value_name = "COLUMN", conflicts_with = "all", help_heading = COLUMNS)]
     group: Option<String>,
-    /// Say what each evaluator adds to a row's score: `base` and the columns `by_NAME` sum to it
-    #[arg(long, conflicts_with = "all")]
+    /// Add the contribution of each evaluator: `base` and the columns `by_NAME` sum to the score
+    #[arg(long, conflicts_with = "all", help_heading = OUTPUT)]
     explain: bool,
     /// Write every row with its score, in the order of the file
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", help_heading = OUTPUT)]
     all: bool,
-    /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
+    /// Output file; its name says the format: .csv, .jsonl or .parquet, with .gz or .zst [default:
+    /// standard output]
+    #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
     out: Option<PathBuf>,
     #[command(flatten)]
-    sheet: Sheet,
-    /// Seed of the rule that orders equal scores
+    table: TableOutput,
+    /// Seed of the order of equal scores
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let options = RankOptions {
-            k: how_many(self.k, self.worth),
-            worth: self.worth,
+            k: limit(self.k, self.min_reward),
+            worth: self.min_reward,
             seed: self.seed,
             explain: self.explain,
             grouped: self.group.is_some(),
         };
         options.check()?;
-        output::is_given_away(&self.out, self.json)?;
+        output::uses_stdout(&self.out, self.json)?;
         let state = self.state.as_deref().map(State::read).transpose()?;
-        let calibrated = self.worth.map(|_| state.as_ref().is_some_and(State::is_calibrated));
+        let calibrated = self.min_reward.map(|_| state.as_ref().is_some_and(State::is_calibrated));
         let (state, memory) = state.map(|state| (state.jury, state.memory)).unzip();
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
-        let one_pass = state.is_some() || !self.weights.is_empty() || !self.looks_first();
-        let table = self.columns.open(&Special {
+        let one_pass = state.is_some() || !self.weights.is_empty() || !self.surveys_first();
+        let table = self.columns.open(&CommandColumns {
             key: self.group.as_ref(),
             aside: self.reward.iter().chain(&self.round).cloned().collect(),
             known,
             memory: memory.as_ref(),
             again: !one_pass,
-            ..Special::default()
+            ..CommandColumns::default()
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
         if let Some(reward) = self.reward.as_ref().filter(|_| state.is_none() && self.weights.is_empty()) {
             messages::warn(&format!(
-                "`{reward}` is left aside, and nothing is learnt from it: learn it first, by `jurybox learn FILE --reward {reward} --state STATE`, and rank with --state STATE"
+                "`{reward}` is not used: to rank by it, run `jurybox learn FILE --reward {reward} --state STATE` first, then rank with --state STATE"
             ));
         }
-        let (judge, seen) = self.judge(&table, state)?;
+        let (judge, survey) = self.judge(&table, state)?;
         if let Judge::Fitted(fitted) = &judge {
-            concerns::tell(fitted);
+            fit_warnings::print(fitted);
         }
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
         {
             self.columns.say(format_args!(
-                "this is a plain list: `{}` would leave some picks to chance, as `jurybox pick` does",
+                "This is a plain list: `jurybox pick` explores as `{}` does.",
                 fitted.spec()
             ));
         }
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
-            let rows = score_all(&table, &judge, &out, self.sheet.layout(as_text(table.format())))?;
-            self.columns.say(format_args!("{} scored", counted(rows, "row")));
+            let rows = score_all(&table, &judge, &out, self.table.layout(text_format(table.format())))?;
+            self.columns.say(format_args!("Scored {}.", counted(rows, "row")));
+            self.finish();
             return Ok(());
         }
         let ranking = rank(&table, &judge, options)?;
         if !ranking.is_in_order() {
             warn(&Warning::NoOrder { path: table.path().into(), rows: ranking.rows() });
         }
-        if let Some(worth) = self.worth {
+        if let Some(least) = self.min_reward {
             let calibrated = calibrated == Some(true);
             self.columns.say(format_args!(
-                "{} of {} {} {worth} or more{}",
+                "{} of {} with {} of {least} or more{}.",
                 ranking.winners().len(),
                 counted(ranking.rows(), "row"),
-                if calibrated { "expected to be worth" } else { "with a value of" },
-                if self.k.is_some() { ", and among the best" } else { "" }
+                if calibrated { "an expected reward" } else { "a value" },
+                self.k.map_or(String::new(), |k| format!(", at most {k}"))
             ));
             if !calibrated {
                 let advice = advice::ON_CHOSEN_LABELS;
@@ -143,80 +157,99 @@ impl Args {
             }
         } else if options.k as u64 > ranking.rows() {
             self.columns.say(format_args!(
-                "warning: k = {} is more than there are rows ({}): all of them are ranked",
+                "warning: k = {}, but there are only {}: all are ranked",
                 options.k,
-                ranking.rows()
+                counted(ranking.rows(), "row")
             ));
         }
         if let Some(out) = &self.out {
-            ranking.write(&table, out, self.sheet.layout(as_text(table.format())))?;
+            ranking.write(&table, out, self.table.layout(text_format(table.format())))?;
         }
         if self.json {
-            return self.document(&table, &judge, &ranking, seen, calibrated);
+            self.document(&table, &judge, &ranking, survey, calibrated)?;
+        } else if self.out.is_none() {
+            ranking.write(&table, Path::new("-"), self.table.layout(Format::Csv))?;
         }
-        if self.out.is_none() {
-            ranking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv))?;
-        }
+        self.finish();
         Ok(())
     }
 
-    /// Whether the policy must see the scores before it can rank them. Where that cannot be told without the evaluators, it may.
-    fn looks_first(&self) -> bool {
+    /// Names the file written, and suggests to learn from a reward column if there is one, else
+    /// pick.
+    fn finish(&self) {
+        wrote(self.out.as_deref());
+        let (files, id) = (self.columns.files_argument(), self.columns.id_argument());
+        if let (Some(reward), None) = (&self.reward, &self.state) {
+            return next(format_args!(
+                "learn {files} --id {id} --reward {} --state model.json",
+                shell(reward)
+            ));
+        }
+        let state = self.state.as_ref().map_or("model.json".into(), |state| shell(state.display()));
+        let k = self.k.map_or(String::new(), |k| format!(" -k {k}"));
+        next(format_args!("pick {files} --id {id}{k} --state {state} --out picks.csv"));
+    }
+
+    /// Whether the policy surveys the scores before it ranks. A policy that needs to know the
+    /// evaluators to say so is taken to do it.
+    fn surveys_first(&self) -> bool {
         let spec = self.policy.clone().unwrap_or_default();
         let alone = Evaluators::numbered(1).and_then(|evaluators| Jury::new(&spec, evaluators));
         alone.map_or(true, |jury| jury.learns_from_scores())
     }
 
-    /// What to rank by, and what was seen first.
+    /// The fitted jury or the weights to rank by, and the survey of the scores if there was one.
     fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<(Judge, Option<Surveyed>)> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            let judge = Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights")?;
+            let judge = Judge::weights(evaluators, &NameNumbers::all(&self.weights)).context("--weights")?;
             return Ok((judge, None));
         }
         if let Some(mut jury) = state {
             for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
-                self.columns.say(format_args!("warning: `{name}` is not named: rows are ranked without it"));
+                self.columns.say(format_args!(
+                    "warning: rows are ranked without `{name}`: it is not in --evaluators"
+                ));
             }
             return Ok((Judge::jury(&jury), None));
         }
-        // Told noise levels are for the policies that take them; without a name, that is esag.
-        let told = || {
+        // Given noise levels need a policy that takes them: esag, unless one is named.
+        let usual = || {
             if self.sigma.is_empty() {
                 Spec::default()
             } else {
                 Spec::new("esag").with("current_round", true)
             }
         };
-        let mut spec = self.policy.clone().unwrap_or_else(told);
+        let mut spec = self.policy.clone().unwrap_or_else(usual);
         if !self.sigma.is_empty() {
-            let sigma = by_evaluator(evaluators, &Pairs::all(&self.sigma), None).context("--sigma")?;
+            let sigma = by_evaluator(evaluators, &NameNumbers::all(&self.sigma), None).context("--sigma")?;
             spec = spec.with("sigma", sigma);
         }
         let mut jury = seat(&spec, evaluators)?;
         let look = if self.every_row { Look::EveryRow } else { Look::Sample };
-        let seen = survey(table, &mut jury, look)?;
-        self.columns.say(format_args!("policy: {spec}"));
-        self.say_seen(&seen);
+        let surveyed = survey(table, &mut jury, look)?;
+        self.columns.say(format_args!("Policy: {spec}."));
+        self.say_survey(&surveyed);
         let fitted = jury.fit();
         if let Some((_, origin)) = fitted.sigma() {
-            self.columns.say(format_args!("noise levels: {origin}"));
+            self.columns.say(format_args!("Noise levels: {origin}."));
         }
-        Ok((Judge::Fitted(fitted), Some(seen)))
+        Ok((Judge::Fitted(fitted), Some(surveyed)))
     }
 
-    /// What the policy has measured the scores on, where that is not simply all of them.
-    fn say_seen(&self, seen: &Surveyed) {
-        if seen.is_sample() {
+    /// Says on which rows the scores were measured, unless simply on all.
+    fn say_survey(&self, survey: &Surveyed) {
+        if survey.is_sample() {
             self.columns.say(format_args!(
-                "measured on a sample: {} of {}, in {} spread evenly; --every-row measures on all",
-                seen.shown,
-                counted(seen.rows, "row"),
-                counted(seen.places, "place")
+                "Scores were measured on a sample: {} of {}, in {} evenly spread chunks; --every-row measures all.",
+                survey.shown,
+                counted(survey.rows, "row"),
+                survey.places
             ));
-        } else if seen.uneven {
+        } else if survey.uneven {
             self.columns.say(format_args!(
-                "measured on every row: scores change over the rows, so that a sample would not do"
+                "Scores were measured on every row: they change over the file, so a sample would mislead."
             ));
         }
     }
@@ -226,7 +259,7 @@ impl Args {
         table: &Table,
         judge: &Judge,
         ranking: &Ranking,
-        seen: Option<Surveyed>,
+        survey: Option<Surveyed>,
         calibrated: Option<bool>,
     ) -> anyhow::Result<()> {
         let weights = judge.present_weights();
@@ -238,19 +271,21 @@ impl Args {
             let weight = weights.as_ref().map(|weights| weights[at]);
             json!({"name": evaluator.name, "direction": evaluator.direction, "weight": weight})
         });
-        let (policy, concerns) = match judge {
-            Judge::Fitted(fitted) => (json!(fitted.spec()), Concerns::of(fitted)),
-            Judge::Weights(_) => (json!(null), Concerns::default()),
+        let (policy, warnings) = match judge {
+            Judge::Fitted(fitted) => (json!(fitted.spec()), FitWarnings::of(fitted)),
+            Judge::Weights(_) => (json!(null), FitWarnings::default()),
         };
         output::versioned(
             "rank",
-            concerns.behind(json!({
+            warnings.after(json!({
                 "rows": ranking.rows(),
-                "k": asked(self.k, self.worth),
-                "worth": self.worth,
+                "k": given_limit(self.k, self.min_reward),
+                "min_reward": self.min_reward,
                 "calibrated": calibrated,
                 "policy": policy,
-                "measured_on": seen.map(|seen| json!({"rows": seen.shown, "places": seen.places, "uneven": seen.uneven})),
+                "fitted_on": survey.map(|survey| {
+                    json!({"rows": survey.shown, "chunks": survey.places, "uneven": survey.uneven})
+                }),
                 "evaluators": evaluators.collect::<Vec<_>>(),
                 "ranked": ranking.to_json(table)?,
             })),
@@ -258,17 +293,17 @@ impl Args {
     }
 }
 
-/// How many rows are kept or picked at the most.
-pub(super) fn how_many(k: Option<usize>, worth: Option<f64>) -> usize {
-    asked(k, worth).unwrap_or(usize::MAX)
+/// The largest number of rows to keep or pick; `usize::MAX` where there is no limit.
+pub(super) fn limit(k: Option<usize>, min_reward: Option<f64>) -> usize {
+    given_limit(k, min_reward).unwrap_or(usize::MAX)
 }
 
-/// How many were asked for; none where it is said what they must be worth, and nothing else.
-pub(super) fn asked(k: Option<usize>, worth: Option<f64>) -> Option<usize> {
-    k.or(worth.is_none().then_some(100))
+/// `-k`, 100 by default; None where `--min-reward` alone decides.
+pub(super) fn given_limit(k: Option<usize>, min_reward: Option<f64>) -> Option<usize> {
+    k.or(min_reward.is_none().then_some(100))
 }
 
-/// What is written where the name does not say: text for text.
-pub(super) fn as_text(format: Format) -> Format {
+/// The format of an output without a telling name: that of the input, but CSV for Parquet.
+pub(super) fn text_format(format: Format) -> Format {
     if format == Format::Parquet { Format::Csv } else { format }
 }

@@ -1,54 +1,67 @@
 //! `jurybox report`: which evaluators to trust.
 
-use super::columns::{Columns, Labels, Special};
-use super::concerns::Concerns;
-use super::names::{self, Names};
+use super::columns::{COLUMNS, ColumnArgs, CommandColumns, LabelArgs, OUTPUT};
+use super::fit_warnings::FitWarnings;
+use super::names::{self, NameList};
 use super::state::check_outputs;
+use crate::messages::{next, shell, wrote};
 use crate::output;
 use anyhow::Context;
 use jurybox_files::{May, Seated, State, report, without_contexts, write_whole};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Report which evaluators to trust: gain, noise, weight, redundancy, reliability, and what a top K would catch.
+const EXAMPLES: &str = "\
+Examples:
+  # Measured against verdicts
+  jurybox report history.csv --id post_id --reward verdict
+  # Without verdicts, as a page with figures
+  jurybox report posts.csv --id post_id --out report.html";
+
+/// Report which evaluators to trust, and how many items a top K would find
 ///
-/// With rewards, the report measures against them; without, it says what the scores alone can tell. It begins with what to do,
-/// in two sentences, and lists the evaluators in the order of their use. A page for others (--out) has pictures too.
+/// For each evaluator: gain, noise, weight, redundancy and reliability, most useful first. With
+/// rewards the report measures against them; without, it uses the scores alone. It begins with
+/// advice in two sentences. The page (--out) also has figures.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    columns: Columns,
-    /// The column of rewards; empty where there is no verdict
-    #[arg(long, value_name = "COLUMN")]
+    columns: ColumnArgs,
+    /// The column of rewards, empty where there is no verdict
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     reward: Option<String>,
     #[command(flatten)]
-    labels: Labels,
-    /// The column with the probability of each row to be looked at, as `pick` writes it of all: what was missed is then bounded
-    #[arg(long, value_name = "COLUMN", requires = "reward")]
+    labels: LabelArgs,
+    /// The column with each row's probability of being reviewed, as `pick --all` writes it: bounds
+    /// the share that is missed
+    #[arg(long, value_name = "COLUMN", requires = "reward", help_heading = COLUMNS)]
     probability: Option<String>,
-    /// The column that says who gave each verdict: how severe and how noisy each of them is, beside the others
-    #[arg(long, value_name = "COLUMN", requires = "reward")]
+    /// The column that names who gave each verdict: reports how severe and how noisy each reviewer
+    /// is
+    #[arg(long, value_name = "COLUMN", requires = "reward", help_heading = COLUMNS)]
     reviewer: Option<String>,
-    /// Columns that say which group an item belongs to, such as its language: no evaluators. What all groups share is reported
-    #[arg(long, value_name = "COLUMNS")]
-    context: Vec<Names>,
-    /// The column of rounds, where there is one: no evaluator
-    #[arg(long, value_name = "COLUMN")]
+    /// Columns with the group of an item, such as its language: not evaluators; weights are those
+    /// of all groups
+    #[arg(long, value_name = "COLUMNS", help_heading = COLUMNS)]
+    context: Vec<NameList>,
+    /// A column of rounds: not an evaluator
+    #[arg(long, value_name = "COLUMN", help_heading = COLUMNS)]
     round: Option<String>,
-    /// A state as written by `jurybox learn`: its weights with their intervals, and what has changed
+    /// A state as written by `jurybox learn`: reports its weights with intervals, and its alarms
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Where to write the page
-    #[arg(long, short, value_name = "FILE")]
+    /// Write the report as an HTML page
+    #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
     out: Option<PathBuf>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let given_away = output::is_given_away(&self.out, self.json)?;
+        let page_to_stdout = output::uses_stdout(&self.out, self.json)?;
         let (mut state, memory) = self
             .state
             .as_deref()
@@ -56,14 +69,14 @@ impl Args {
             .transpose()?
             .map(|state| (state.jury, state.memory))
             .unzip();
-        // What all groups share is reported.
+        // The report is about the weights that all groups share.
         let contexts = match &mut state {
             Some(jury) => without_contexts(jury)?,
             None => Vec::new(),
         };
         let aside = [self.round.iter().cloned().collect(), names::all(&self.context), contexts].concat();
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
-        let table = self.columns.open(&Special {
+        let table = self.columns.open(&CommandColumns {
             reward: self.reward.as_ref(),
             labels: self.labels.all(),
             probability: self.probability.as_ref(),
@@ -72,7 +85,7 @@ impl Args {
             aside,
             known,
             memory: memory.as_ref(),
-            ..Special::default()
+            ..CommandColumns::default()
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
         if let Some(jury) = &mut state {
@@ -83,17 +96,31 @@ impl Args {
             write_whole(out, &report.to_html())?;
         }
         if self.json {
-            let concerns = state.map_or_else(Concerns::default, |jury| Concerns::of(&jury.fit()));
-            return output::versioned("report", concerns.behind(&report));
+            let warnings = state.map_or_else(FitWarnings::default, |jury| FitWarnings::of(&jury.fit()));
+            output::versioned("report", warnings.after(&report))?;
+        } else if !page_to_stdout {
+            output::text_to_stdout(&report.to_table())?;
         }
-        if given_away { Ok(()) } else { output::text_to_stdout(&report.to_table()) }
+        wrote(self.out.as_deref());
+        let (files, id) = (self.columns.files_argument(), self.columns.id_argument());
+        match (&self.reward, &self.state) {
+            (Some(reward), None) => {
+                next(format_args!("learn {files} --id {id} --reward {} --state model.json", shell(reward)));
+            }
+            (_, Some(state)) => {
+                let state = shell(state.display());
+                next(format_args!("pick FILE --id {id} --state {state} --out picks.csv"));
+            }
+            _ => next(format_args!("pick {files} --id {id} --state model.json --out picks.csv")),
+        }
+        Ok(())
     }
 }
 
-/// The time of day, or what `SOURCE_DATE_EPOCH` says it is: for whoever needs the same bytes again.
+/// The current time, or that of the variable `SOURCE_DATE_EPOCH`, for reproducible output.
 fn now() -> anyhow::Result<SystemTime> {
-    let Ok(said) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(SystemTime::now()) };
+    let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(SystemTime::now()) };
     let seconds =
-        said.parse().with_context(|| format!("SOURCE_DATE_EPOCH is `{said}`, not a number of seconds"))?;
-    UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).context("SOURCE_DATE_EPOCH is beyond all time")
+        text.parse().with_context(|| format!("SOURCE_DATE_EPOCH is `{text}`, not a number of seconds"))?;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).context("SOURCE_DATE_EPOCH is too late a time")
 }

@@ -1,26 +1,37 @@
-//! `jurybox reproduce`: the paper's figures, tables and claims, by one command.
+//! `jurybox reproduce`: the figures, tables and claims of the paper.
 
+use super::columns::OUTPUT;
 use super::lab;
-use crate::messages::say;
+use crate::messages::{next, say, shell};
 use crate::{advice, output};
 use jurybox_lab::{Part, Plan, Report, Running, reproduce};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Reproduce the paper: figures, tables, and what became of every claim.
+const EXAMPLES: &str = "\
+Examples:
+  # One theorem, in a few short runs
+  jurybox reproduce theorem3 --out paper --quick --runs 2 --rounds 100
+  # With more runs; finished ones are reused
+  jurybox reproduce theorem3 --out paper --quick --runs 3 --rounds 100";
+
+/// Reproduce the figures, tables and claims of the paper
 ///
-/// Writes an SVG and a CSV per figure, a CSV per table, claims.json, and report.html, which shows all of it and needs
-/// nothing else. Finished runs are kept in DIR/runs: after Ctrl-C the same command goes on from there.
+/// Writes an SVG and a CSV per figure, a CSV per table, claims.json with the finding for each
+/// claim, and report.html with all of it. Finished runs are kept in DIR/runs: after Ctrl-C, repeat
+/// the command.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which parts [default: all]: fig1a, fig1b, fig1c, fig1d, appendix-linear, appendix-logistic, horizons, theorem3, tables, jester
+    /// fig1a, fig1b, fig1c, fig1d, appendix-linear, appendix-logistic, horizons, theorem3, tables,
+    /// jester [default: all]
     #[arg(value_name = "NAME")]
     parts: Vec<Part>,
     /// Folder for the results
-    #[arg(long)]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: PathBuf,
-    /// A quick look: simulations of 8 runs of 1,000 rounds instead of 80 runs of 10,000; tables and Jester in 4 runs of 200
-    /// and 300 rounds instead of 20 of 2,000 and 50 of 6,000
+    /// Short simulations: 8 runs of 1,000 rounds instead of 80 of 10,000; tables and Jester in 4
+    /// runs of 200 and 300 rounds instead of 20 of 2,000 and 50 of 6,000
     #[arg(long)]
     quick: bool,
     /// Number of runs of every part
@@ -29,20 +40,20 @@ pub(crate) struct Args {
     /// Number of rounds of every part
     #[arg(long)]
     rounds: Option<u64>,
-    /// Seed of everything random
+    /// Seed of all draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Folder with content-review.csv, for tables 1 and 2
     #[arg(long)]
     data: Option<PathBuf>,
-    /// Predictions of the Jester evaluators, written by experiments/jester/train.py
+    /// Predictions of the Jester evaluators, from experiments/jester/train.py
     #[arg(long, value_name = "FILE")]
     jester: Option<PathBuf>,
     /// Threads; results do not depend on it [default: all cores]
     #[arg(long)]
     threads: Option<usize>,
     /// Print the claims as one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -68,7 +79,7 @@ impl Args {
         bar.finish_and_clear();
         let report = match report {
             Err(error @ jurybox_lab::Error::Interrupted { .. }) => {
-                anyhow::bail!("{error}; they are kept: the same command goes on from there")
+                anyhow::bail!("{error}; they are kept: repeat the command to go on")
             }
             other => other?,
         };
@@ -84,12 +95,14 @@ impl Args {
         for reason in &report.skipped {
             say(format_args!("skipped: {reason}; {}", advice::on_skipped(*reason)));
         }
-        say(format_args!("the report is {}", out.join("report.html").display()));
+        say(format_args!("Wrote {}.", out.join("report.html").display()));
         if self.json {
-            output::versioned("reproduce", serde_json::json!({"claims": report.claims}))
+            output::versioned("reproduce", serde_json::json!({"claims": report.claims}))?;
         } else {
-            output::text_to_stdout(&findings(&report)?)
+            output::text_to_stdout(&findings(&report)?)?;
         }
+        next(format_args!("reproduce --out {}, for all parts", shell(out.display())));
+        Ok(())
     }
 }
 

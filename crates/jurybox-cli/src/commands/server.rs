@@ -1,7 +1,8 @@
-//! `jurybox server`: keeping the database of a desk or a server.
+//! `jurybox server`: verification, backups and maintenance of the database of queues.
 
-use super::place;
-use crate::messages::say;
+use super::columns::OUTPUT;
+use super::location;
+use crate::messages::{next, say, shell};
 use crate::output;
 use anyhow::{Context, bail};
 use clap::Subcommand;
@@ -10,147 +11,205 @@ use jurybox_server::{Keyring, Place, Proof, Since, archive, backup, log_times, p
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Keep the records of a desk: prove them, rebuild what was learnt, copy them, put a copy back.
+const EXAMPLES: &str = "\
+Examples:
+  # Check the records of a queue
+  jurybox server verify review
+  # Copy a queue while it is in use
+  jurybox server backup review review-copy.sqlite";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  # Check everything, and keep the proof
+  jurybox server verify review --json > proof.json
+  # Later: check only what the proof does not cover
+  jurybox server verify review --since proof.json";
+
+const REBUILD_EXAMPLES: &str = "\
+Examples:
+  # Compare checkpoints and tables with the log
+  jurybox server rebuild review
+  # For a program
+  jurybox server rebuild review --json";
+
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  # Copy a queue
+  jurybox server backup review review-copy.sqlite
+  # Copy the queues of a server
+  jurybox server backup --data jurybox-data server-copy.sqlite";
+
+const CLOCK_EXAMPLES: &str = "\
+Examples:
+  # Is a log ahead of the clock?
+  jurybox server clock review
+  # After the machine's clock was set right
+  jurybox server clock review --repair";
+
+const ARCHIVE_EXAMPLES: &str = "\
+Examples:
+  # Queues that ended before November
+  jurybox server archive review --to archive --before 2026-11-01
+  # Those of a server
+  jurybox server archive --data jurybox-data --to archive --before 2026-11-01";
+
+const RESTORE_EXAMPLES: &str = "\
+Examples:
+  # Try a copy in another folder
+  jurybox server restore review-copy.sqlite restored
+  # Replace the lost original, webhooks included
+  jurybox server restore review-copy.sqlite replaced --webhooks";
+
+/// Verify, back up and maintain the database of queues
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: ServerCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Prove from the records alone that every pick was the best there was, that nothing was given out or counted twice, and that
-    /// nothing is lost
+enum ServerCommand {
+    /// Verify from the records alone that every claim was right and nothing was lost
     ///
-    /// The proof shares no code with the program that picked; it may run while the desk is in use.
+    /// Checks that each claim had the best items of its time, that nothing was claimed or counted
+    /// twice, and that no entry is missing or changed. The verifier shares no code with the queue;
+    /// it may run while the queue is in use.
+    #[command(after_long_help = VERIFY_EXAMPLES)]
     Verify {
         #[command(flatten)]
-        records: Records,
-        /// Fail also where a claim cannot be proved: because an item was erased since, or because an earlier version made it by its own rules
+        records: RecordsArgs,
+        /// Fail also if a claim cannot be verified: an item was erased, or an earlier version made
+        /// the claim by other rules
         #[arg(long)]
         strict: bool,
-        /// Try only the claims after this entry of the log; or, given a file that an earlier `verify --json` wrote, the claims that it did not prove
+        /// Verify only claims after this entry of the activity log, or claims that an earlier
+        /// `verify --json` did not verify
         ///
-        /// All else is checked from the first entry on. With a file, the log up to there must be what it was then.
+        /// All else is checked from the first entry on. With a file, the log up to its end must be
+        /// the same.
         #[arg(long, value_name = "ENTRY|FILE", value_parser = since)]
         since: Option<Since>,
         /// Print one JSON document
-        #[arg(long)]
+        #[arg(long, help_heading = OUTPUT)]
         json: bool,
     },
-    /// Fold the whole log again, and compare every checkpoint and what is kept of open items with it; whether the log itself was changed, `verify` says
+    /// Replay the activity log, and compare checkpoints and tables with it
+    ///
+    /// Checkpoints that differ are replaced. Whether the log itself was changed, `verify` checks.
+    #[command(after_long_help = REBUILD_EXAMPLES)]
     Rebuild {
         #[command(flatten)]
-        records: Records,
-        /// Which of its queues, where it has several
+        records: RecordsArgs,
+        /// The queue, if there are several
         #[arg(long, value_name = "NAME")]
         queue: Option<String>,
-        /// Up to which entry of the log [default: the last]
+        /// Last entry of the log to replay [default: the last]
         #[arg(long, value_name = "ENTRY")]
         to: Option<u64>,
-        /// How many seconds to wait while another command or a server has the folder, or while the database cannot be reached
+        /// Seconds to wait for another process that has the folder, or for the database
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         wait: u64,
         /// Print one JSON document
-        #[arg(long)]
+        #[arg(long, help_heading = OUTPUT)]
         json: bool,
     },
-    /// Write a copy of a desk into one file, while it is in use
+    /// Copy the queues of a folder into one file, while they are in use
     ///
-    /// A desk in PostgreSQL is copied by pg_dump and put back by pg_restore: its schema is `jurybox`.
-    #[command(allow_missing_positional = true)]
+    /// For PostgreSQL use pg_dump and pg_restore; the schema is `jurybox`.
+    #[command(allow_missing_positional = true, after_long_help = BACKUP_EXAMPLES)]
     Backup {
-        /// The folder of the desk
-        #[arg(value_name = "DIR", value_parser = place::parser(), required_unless_present = "data")]
+        /// Folder of the queues
+        #[arg(value_name = "DIR", value_parser = location::parser(), required_unless_present = "data")]
         place: Option<Place>,
-        /// The file to write; there must be none
+        /// The file to create
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// The folder of a server, where no DIR is given
-        #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
+        /// Folder of a server, if no DIR is given
+        #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = location::parser())]
         data: Option<Place>,
     },
-    /// Compare the time of each queue's log with the clock, and set logs back that a wrong clock
-    /// has taken ahead
+    /// Compare the logs' time with the clock, and repair logs that are ahead
     ///
-    /// While a log is ahead, work goes on, and its time passes at half speed until the clock has
-    /// caught up.
+    /// A clock that was wrong for a while leaves a log ahead. Work goes on; the log's time then
+    /// runs at half speed until the clock has caught up.
+    #[command(after_long_help = CLOCK_EXAMPLES)]
     Clock {
         #[command(flatten)]
-        records: Records,
-        /// Set back each log that is ahead by more than a minute. Set the machine's clock right
-        /// first. Leases end, and verdicts can no longer be undone
+        records: RecordsArgs,
+        /// Set back logs that are more than a minute ahead. Set the machine's clock right first.
+        /// Leases end, and verdicts can no longer be undone
         #[arg(long)]
         repair: bool,
-        /// How many seconds to wait while another command has the folder, or while the database
-        /// cannot be reached
+        /// Seconds to wait for another process that has the folder, or for the database
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         wait: u64,
     },
-    /// Move queues that are done into an archive: a folder of their own that `verify` and `desk
-    /// export` read
+    /// Move finished queues into an archive folder
     ///
-    /// A queue is done when no item in it is open. Its copy is proved before anything is deleted,
-    /// and deleted a few rows at a time, while a server goes on with the others.
+    /// A queue is finished when it has no open item. Its copy is verified before anything is
+    /// deleted. Other queues stay in use meanwhile. `server verify` and `queue export` read the
+    /// archive.
+    #[command(after_long_help = ARCHIVE_EXAMPLES)]
     Archive {
         #[command(flatten)]
-        records: Records,
-        /// The folder of the archive; it is made where it is not there, and may have other queues
-        /// already
+        records: RecordsArgs,
+        /// Folder of the archive, created if missing; it may hold other queues
         #[arg(long, value_name = "DIR")]
         to: PathBuf,
-        /// Only queues in which nothing happened on that day (UTC) or after it, as 2026-11-01
+        /// Only queues without an entry on or after this day (UTC), such as 2026-11-01
         #[arg(long, value_name = "DAY", value_parser = day)]
         before: i64,
         /// Only this queue
         #[arg(long, value_name = "NAME")]
         queue: Option<String>,
-        /// How many seconds to wait while another command has the archive, or while the database
-        /// cannot be reached
+        /// Seconds to wait for another process that has the archive, or for the database
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         wait: u64,
     },
-    /// Make, show and take away the keys with which a server is asked
     Key(super::key::Args),
-    /// Make a desk of a copy that `backup` wrote
+    /// Create a folder of queues from a copy that `backup` wrote
+    #[command(after_long_help = RESTORE_EXAMPLES)]
     Restore {
         /// The copy
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// The folder to make; it must have no desk
-        #[arg(value_name = "DIR", value_parser = place::parser())]
+        /// The folder to create; it must have no queue
+        #[arg(value_name = "DIR", value_parser = location::parser())]
         place: Place,
-        /// It takes the place of the original, which is no more: its webhooks go on; without this they rest until each is put again
+        /// Keep the webhooks active, because the original is gone; otherwise they rest until each
+        /// is set again
         #[arg(long)]
         webhooks: bool,
     },
 }
 
-/// Which records.
+/// The location of the records of queues.
 #[derive(clap::Args)]
-struct Records {
-    /// The folder of the desk; or a PostgreSQL database, as env:VARIABLE or file:PATH where its URL stands, or postgres://user@host/database
-    #[arg(value_name = "DIR", value_parser = place::parser(), required_unless_present_any = ["data", "database"])]
+struct RecordsArgs {
+    /// Folder of the queues; or a PostgreSQL database, as env:VARIABLE or file:PATH with its URL,
+    /// or postgres://user@host/database
+    #[arg(value_name = "DIR", value_parser = location::parser(), required_unless_present_any = ["data", "database"])]
     place: Option<Place>,
-    /// The records of a server, where no DIR is given
-    #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
+    /// Folder or database of a server, if no DIR is given
+    #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = location::parser())]
     data: Option<Place>,
-    /// The database, where neither is given
-    #[arg(long, value_name = "URL", env = "DATABASE_URL", hide_env_values = true, value_parser = place::parser())]
+    /// Database, if neither is given
+    #[arg(long, value_name = "URL", env = "DATABASE_URL", hide_env_values = true, value_parser = location::parser())]
     database: Option<Place>,
 }
 
-impl Records {
+impl RecordsArgs {
     fn place(&self) -> anyhow::Result<&Place> {
         self.place
             .as_ref()
             .or(self.data.as_ref())
             .or(self.database.as_ref())
-            .context("say which desk: pass its folder, or --database")
+            .context("pass the folder of the queues, or --database")
     }
 }
 
-/// The beginning of a day, in microseconds since 1970.
+/// The beginning of a UTC day such as 2026-11-01, in microseconds since 1970.
 fn day(text: &str) -> Result<i64, String> {
     let parts: Vec<i64> = text.split('-').filter_map(|part| part.parse().ok()).collect();
     if let [year, month, day] = parts[..]
@@ -164,7 +223,7 @@ fn day(text: &str) -> Result<i64, String> {
     Err("write a day, such as 2026-11-01".into())
 }
 
-/// The folder, or why there is none to copy.
+/// The folder of a location; an error for a database, which has tools of its own for copies.
 fn folder(place: &Place) -> anyhow::Result<&Path> {
     match place {
         Place::Folder(folder) => Ok(folder),
@@ -177,17 +236,17 @@ fn folder(place: &Place) -> anyhow::Result<&Path> {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
-            Command::Verify { records, strict, since, json } => {
+            ServerCommand::Verify { records, strict, since, json } => {
                 let since = since.as_ref().unwrap_or(&Since::Beginning);
-                proved(records.place()?, since, *strict, *json)
+                verify(records.place()?, since, *strict, *json)
             }
-            Command::Rebuild { records, queue, to, wait, json } => {
+            ServerCommand::Rebuild { records, queue, to, wait, json } => {
                 let rebuilt = rebuild(records.place()?, queue.as_deref(), *to, Duration::from_secs(*wait))?;
                 if *json {
                     output::versioned("server-rebuild", &rebuilt)?;
                 } else {
                     output::text_to_stdout(&format!(
-                        "{}: {} entries folded, {} checkpoints agree, {} did not and were replaced\n",
+                        "{}: {} entries replayed, {} checkpoints agree, {} differed and were replaced\n",
                         rebuilt.queue,
                         rebuilt.head,
                         rebuilt.checkpoints,
@@ -196,37 +255,37 @@ impl Args {
                 }
                 if rebuilt.tables_agree == Some(false) {
                     bail!(
-                        "the tables do not say what the log says: restore a backup, and keep these records for whoever looks into them"
+                        "the tables differ from the log: restore a backup, and keep these records to find the cause"
                     );
                 }
+                next(format_args!("server verify {}", location::argument(records.place()?)));
                 Ok(())
             }
-            Command::Backup { place, file, data } => {
-                let place = place.as_ref().or(data.as_ref()).context("say which desk: pass its folder")?;
+            ServerCommand::Backup { place, file, data } => {
+                let place = place.as_ref().or(data.as_ref()).context("pass the folder of the queues")?;
                 backup(folder(place)?, file)?;
-                say(format_args!("{}: a copy of {place}", file.display()));
+                say(format_args!("Wrote {}, a copy of {place}.", file.display()));
+                next(format_args!("server restore {} DIR", shell(file.display())));
                 Ok(())
             }
-            Command::Archive { records, to, before, queue, wait } => {
+            ServerCommand::Archive { records, to, before, queue, wait } => {
                 let wait = Duration::from_secs(*wait);
                 let moved = archive(records.place()?, to, *before, queue.as_deref(), wait)?;
                 for queue in &moved {
                     let name = jurybox_files::plain(&queue.queue, false);
-                    say(format_args!("{name}: {} entries moved to {}", queue.entries, to.display()));
+                    say(format_args!("{name}: moved {} entries to {}.", queue.entries, to.display()));
                 }
                 if moved.is_empty() {
                     say(format_args!(
-                        "no queue is done: each has open items, or something happened in it since"
+                        "No queue was moved: each has open items, or an entry on or after that day."
                     ));
+                    next(format_args!("queue status {}", location::argument(records.place()?)));
                 } else {
-                    say(format_args!(
-                        "prove the archive again at any time: jurybox server verify {}",
-                        to.display()
-                    ));
+                    next(format_args!("server verify {}", shell(to.display())));
                 }
                 Ok(())
             }
-            Command::Clock { records, repair, wait } => {
+            ServerCommand::Clock { records, repair, wait } => {
                 let times = log_times(records.place()?, *repair, Duration::from_secs(*wait))?;
                 let mut text = String::new();
                 for time in &times {
@@ -237,7 +296,7 @@ impl Args {
                         (true, _) => {
                             writeln!(
                                 text,
-                                "{name}: was {ahead} seconds ahead of the clock, and is set back"
+                                "{name}: was {ahead} seconds ahead of the clock, and was set back"
                             )?;
                         }
                         (false, true) => writeln!(text, "{name}: {ahead} seconds ahead of the clock")?,
@@ -245,125 +304,67 @@ impl Args {
                     }
                 }
                 output::text_to_stdout(&text)?;
+                let place = location::argument(records.place()?);
                 if times.iter().any(|time| time.ahead_seconds > 60 && !time.set_back) {
-                    say(format_args!("set the machine's clock right, then: jurybox server clock --repair"));
+                    say(format_args!("Set the machine's clock right first."));
+                    next(format_args!("server clock {place} --repair"));
+                } else {
+                    next(format_args!("server verify {place}"));
                 }
                 Ok(())
             }
-            Command::Key(args) => args.run(),
-            Command::Restore { file, place, webhooks } => {
+            ServerCommand::Key(args) => args.run(),
+            ServerCommand::Restore { file, place, webhooks } => {
                 let resting = restore(file, folder(place)?, *webhooks)?;
-                say(format_args!("{place}: the desk that was copied to {}", file.display()));
+                say(format_args!("Restored {} into {place}.", file.display()));
                 if resting > 0 {
                     say(format_args!(
-                        "its webhooks rest ({resting}): the original may still send; PUT one again to have it go on, or restore with --webhooks where this takes its place"
+                        "{resting} webhooks rest, because the original may still send: PUT a webhook again to activate it, or restore with --webhooks if the original is gone."
                     ));
                 }
                 let keys: Vec<String> =
                     Keyring::open(place)?.list()?.into_iter().map(|key| key.name).collect();
                 if !keys.is_empty() {
                     say(format_args!(
-                        "its keys open as they did when it was copied, also those revoked since: {}; jurybox server key revoke takes one away",
+                        "Its keys are those of the copy, also keys revoked since then: {}. `jurybox server key revoke` revokes one.",
                         keys.join(", ")
                     ));
                 }
+                next(format_args!("server verify {}", location::argument(place)));
                 Ok(())
             }
         }
     }
 }
 
-/// An entry of the log, or the document of an earlier proof.
+/// Parses `--since`: the number of an entry, or the path of an earlier `verify --json` document.
 fn since(text: &str) -> Result<Since, String> {
     if let Ok(entry) = text.parse() {
         return Ok(Since::Entry(entry));
     }
-    let told = |what: String| format!("{text}: {what}");
-    let document = std::fs::read(text).map_err(|error| told(error.to_string()))?;
+    let in_file = |problem: String| format!("{text}: {problem}");
+    let document = std::fs::read(text).map_err(|error| in_file(error.to_string()))?;
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap_or_default();
     if document["format"] != "jurybox-server-verify" {
-        return Err(told(
-            "it is neither the number of an entry nor what `server verify --json` wrote".into(),
+        return Err(in_file(
+            "neither the number of an entry nor a document of `server verify --json`".into(),
         ));
     }
-    let proof: Proof = serde_json::from_value(document).map_err(|error| told(error.to_string()))?;
+    let proof: Proof = serde_json::from_value(document).map_err(|error| in_file(error.to_string()))?;
     Ok(Since::Proof(Box::new(proof)))
 }
 
-fn proved(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::Result<()> {
+/// Verifies the records and prints the result. Records that do not hold are an error.
+fn verify(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::Result<()> {
     let proof = prove(place, since)?;
     let queues = &proof.queues;
     if proof.read_only {
-        say(format_args!("{place}: it cannot be written to, and is read as it is"));
+        say(format_args!("{place}: read-only; it is read as it is"));
     }
     if as_json {
         output::versioned("server-verify", &proof)?;
     } else {
-        let mut text = String::new();
-        if let Some(why) = proof.integrity.strip_prefix("none: ") {
-            text = format!("the database's own check was not run: {why}\n");
-        }
-        if queues.is_empty() {
-            text += "there is no queue\n";
-        }
-        for queue in queues {
-            use std::fmt::Write;
-            // Records that somebody forged may have any name.
-            let name = jurybox_files::plain(&queue.queue, false);
-            writeln!(
-                text,
-                "{name}: {} entries, {} claims, {} of them exact under {} models, {} not provable since an erasure; lost {}, twice {}, double leases {}",
-                queue.entries,
-                queue.claims,
-                queue.exact,
-                queue.models,
-                queue.unprovable,
-                queue.lost,
-                queue.twice,
-                queue.double_leases
-            )?;
-            if queue.before > 0 {
-                writeln!(
-                    text,
-                    "{name}: {} claims were proved before, and the log up to there is the same",
-                    queue.before
-                )?;
-            }
-            if queue.untried > 0 {
-                writeln!(text, "{name}: {} claims were not tried, because of --since", queue.untried)?;
-            }
-            if queue.unsealed_payloads > 0 {
-                writeln!(
-                    text,
-                    "{name}: {} payloads and notes are of entries of an earlier program, without a hash of them: whether they are as they were written is not proved",
-                    queue.unsealed_payloads
-                )?;
-            }
-            if queue.unsealed > 0 {
-                writeln!(
-                    text,
-                    "{name}: {} entries have no seal, written by an earlier program or with a reason that was erased: what nothing was learnt from in them is not proved; from entry {} on every one must have it",
-                    queue.unsealed, queue.sealed_from
-                )?;
-            }
-            if queue.earlier > 0 {
-                writeln!(
-                    text,
-                    "{name}: {} claims were made under an earlier version's rules and cannot be proved by this one, but for who could be given what, dates, audits and probabilities; from entry {} on every one must be proved",
-                    queue.earlier, queue.rules_from
-                )?;
-            }
-            if queue.unprovable > 0 {
-                writeln!(
-                    text,
-                    "{name}: of the {} not provable, {} were ranked by a model that had learnt from an item erased since, and {} could have been given one",
-                    queue.unprovable,
-                    queue.model_gone,
-                    queue.unprovable - queue.model_gone
-                )?;
-            }
-        }
-        output::text_to_stdout(&text)?;
+        output::text_to_stdout(&verification_text(&proof)?)?;
     }
     if !proof.sound {
         let problems = proof.problems.iter().chain(queues.iter().flat_map(|queue| &queue.problems));
@@ -372,17 +373,91 @@ fn proved(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::
     }
     let unprovable: u64 = queues.iter().map(|queue| queue.unprovable).sum();
     if strict && unprovable > 0 {
-        bail!("{unprovable} claims cannot be proved any more, because items were erased since");
+        bail!("{unprovable} claims cannot be verified any more, because items were erased");
     }
-    let earlier: u64 = queues.iter().map(|queue| queue.earlier).sum();
-    let untried: u64 = queues.iter().map(|queue| queue.untried).sum();
-    if strict && untried > 0 {
-        bail!("{untried} claims were not tried, because of --since");
+    let older_rules: u64 = queues.iter().map(|queue| queue.earlier).sum();
+    let not_checked: u64 = queues.iter().map(|queue| queue.untried).sum();
+    if strict && not_checked > 0 {
+        bail!("{not_checked} claims were not checked, because of --since");
     }
-    if strict && earlier > 0 {
-        bail!(
-            "{earlier} claims cannot be proved by this program, because an earlier one made them by its own rules"
-        );
+    if strict && older_rules > 0 {
+        bail!("{older_rules} claims were made by the rules of an earlier version and cannot be verified");
+    }
+    match place {
+        Place::Folder(folder) => {
+            next(format_args!("server backup {} FILE", shell(folder.display())));
+        }
+        Place::Database(_) => next(format_args!("queue report {}", location::argument(place))),
     }
     Ok(())
+}
+
+/// The result of a verification for people: a line per queue, and a line for each limit of the
+/// proof.
+fn verification_text(proof: &Proof) -> Result<String, std::fmt::Error> {
+    use std::fmt::Write;
+    let mut text = String::new();
+    if let Some(why) = proof.integrity.strip_prefix("none: ") {
+        text = format!("the integrity check of the database was not run: {why}\n");
+    }
+    if proof.queues.is_empty() {
+        text += "there is no queue\n";
+    }
+    for queue in &proof.queues {
+        // Forged records may have any name.
+        let name = jurybox_files::plain(&queue.queue, false);
+        writeln!(
+            text,
+            "{name}: {} entries, {} claims, {} verified under {} models, {} not verifiable after an erasure; lost {}, double verdicts {}, double leases {}",
+            queue.entries,
+            queue.claims,
+            queue.exact,
+            queue.models,
+            queue.unprovable,
+            queue.lost,
+            queue.twice,
+            queue.double_leases
+        )?;
+        if queue.before > 0 {
+            writeln!(
+                text,
+                "{name}: {} claims were verified before, and the log up to there is unchanged",
+                queue.before
+            )?;
+        }
+        if queue.untried > 0 {
+            writeln!(text, "{name}: {} claims were not checked, because of --since", queue.untried)?;
+        }
+        if queue.unsealed_payloads > 0 {
+            writeln!(
+                text,
+                "{name}: {} payloads and notes have no hash, because an earlier version wrote them: changes to them would not show",
+                queue.unsealed_payloads
+            )?;
+        }
+        if queue.unsealed > 0 {
+            writeln!(
+                text,
+                "{name}: {} entries have no seal (written by an earlier version, or a reason was erased): parts of them that nothing was learnt from are not verified; from entry {} on every entry must have a seal",
+                queue.unsealed, queue.sealed_from
+            )?;
+        }
+        if queue.earlier > 0 {
+            writeln!(
+                text,
+                "{name}: {} claims were made by the rules of an earlier version: only eligibility, due dates, random checks and probabilities are verified; from entry {} on every claim must be verified",
+                queue.earlier, queue.rules_from
+            )?;
+        }
+        if queue.unprovable > 0 {
+            writeln!(
+                text,
+                "{name}: of the {} not verifiable, {} were ranked by a model that had learnt from an erased item, and {} could have had one",
+                queue.unprovable,
+                queue.model_gone,
+                queue.unprovable - queue.model_gone
+            )?;
+        }
+    }
+    Ok(text)
 }

@@ -1,7 +1,8 @@
-//! `jurybox simulate`: policies against each other on one simulated desk.
+//! `jurybox simulate`: policies compared on a simulated review queue.
 
+use super::columns::OUTPUT;
 use super::lab;
-use crate::messages::say;
+use crate::messages::{next, say};
 use crate::output;
 use clap::ValueEnum;
 use jurybox::Link;
@@ -9,26 +10,34 @@ use jurybox_lab::{Contender, Drift, Experiment, Running, Setting, Summary, Trunc
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Set policies against each other on a simulated review desk.
+const EXAMPLES: &str = "\
+Examples:
+  # Two policies on a small queue
+  jurybox simulate --rounds 100 --runs 4 --policies esag,average
+  # With figures, and an evaluator that scores against the reward
+  jurybox simulate --rounds 100 --runs 4 --policies esag,average --inverted 1 --out curves";
+
+/// Compare policies on a simulated review queue
 ///
-/// The desk is the paper's synthetic family; the switches below "Past the paper" make it as untidy as real data. All
-/// policies meet the same items, and are told what the paper tells them (noise levels, horizon). Regret is counted
-/// against the oracle, which knows every evaluator.
+/// The data are those of the paper's synthetic experiments; the options under \"Extensions\" add
+/// the troubles of real data. All policies see the same items, and know what the paper gives them
+/// (noise levels, horizon). Regret is against an oracle that knows every evaluator.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// How evaluations follow from rewards
+    /// Link from rewards to scores
     #[arg(long, value_enum, default_value = "identity")]
     link: LinkArg,
-    /// alpha0/sigma0: how clear the evaluations are; 0.1 is very noisy
+    /// alpha0/sigma0, the signal-to-noise ratio of evaluators; 0.1 is very noisy
     #[arg(long, default_value_t = 0.1, allow_negative_numbers = true)]
     ratio: f64,
     /// J, the number of evaluators
     #[arg(long, default_value_t = 10)]
     evaluators: usize,
-    /// K_t, the items of a round
+    /// K_t, the number of items per round
     #[arg(long, default_value_t = 60)]
     items: usize,
-    /// K, how many of them are picked
+    /// K, the number of picks per round
     #[arg(long, default_value_t = 10)]
     k: usize,
     /// T, the number of rounds
@@ -37,44 +46,46 @@ pub(crate) struct Args {
     /// Independent runs
     #[arg(long, default_value_t = 20)]
     runs: u64,
-    /// Seed of everything random
+    /// Seed of all draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How the noise of a bounded link is cut: to keep scores in (0, 1), or to keep its mean
+    /// How noise is truncated with a bounded link: to keep scores in (0, 1), or symmetrically to
+    /// keep its mean
     #[arg(long, value_enum, default_value = "interval")]
     truncation: TruncationArg,
-    /// Policies with options, such as 'esag,eps-greedy(eps=0.1)'; default: all that fit the link
+    /// Policies with options, such as 'esag,eps-greedy(eps=0.1)' [default: all that fit the link]
     #[arg(long)]
     policies: Option<String>,
     /// Threads; results do not depend on it [default: all cores]
     #[arg(long)]
     threads: Option<usize>,
-    /// Folder for curves.csv, relative-regret.svg, ...; finished runs are kept there too, and taken up again
-    #[arg(long)]
+    /// Folder for curves.csv, relative-regret.svg, ..., and for finished runs, which are reused
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
     #[command(flatten)]
-    twists: TwistArgs,
+    extensions: ExtensionArgs,
 }
 
+/// Departures of the simulated data from the paper's.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Past the paper")]
-struct TwistArgs {
+#[command(next_help_heading = "Extensions")]
+struct ExtensionArgs {
     /// Evaluators add offsets drawn from U[-X, X]
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     intercepts: f64,
     /// Evaluators report in units drawn from 10^U[-X, X] (identity link)
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     units: f64,
-    /// So many evaluators see nothing of the reward
+    /// Number of evaluators whose scores do not depend on the reward
     #[arg(long, value_name = "N", default_value_t = 0)]
     useless: usize,
-    /// So many evaluators score against the reward
+    /// Number of evaluators that score against the reward
     #[arg(long, value_name = "N", default_value_t = 0)]
     inverted: usize,
-    /// So many evaluators share a part of their error; goes with --rho
+    /// Number of evaluators with a shared error; use with --rho
     #[arg(long, value_name = "M", default_value_t = 0)]
     correlated: usize,
     /// Correlation of the shared error
@@ -83,28 +94,28 @@ struct TwistArgs {
     /// Noise grows with the reward: sigma * (1 + X r)
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     reward_noise_growth: f64,
-    /// Evaluators see r^p, ln p drawn from U[-X, X]
+    /// Evaluators see r^p, with ln p drawn from U[-X, X]
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     curvature: f64,
     /// Each score is missing with this probability
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     missing: f64,
-    /// The first evaluator is down in these rounds, such as 500-800
+    /// The first evaluator gives no scores in these rounds, such as 500-800
     #[arg(long, value_name = "FIRST-LAST", value_parser = outage)]
     outage: Option<(u64, u64)>,
-    /// Evaluators change places, half way through or slowly
+    /// Evaluators swap their qualities, half way through or slowly
     #[arg(long, value_enum, default_value = "none")]
     drift: DriftArg,
-    /// Verdicts are off by noise of this standard deviation
+    /// Standard deviation of the noise in verdicts
     #[arg(long, value_name = "SD", default_value_t = 0.0)]
     reward_noise: f64,
-    /// Verdicts come so many rounds late
+    /// Delay of verdicts, in rounds
     #[arg(long, value_name = "ROUNDS", default_value_t = 0)]
     delay: u64,
     /// K_t varies between N and --items
     #[arg(long, value_name = "N")]
     items_min: Option<usize>,
-    /// What was not picked stays in the pool
+    /// Items that were not picked stay in the pool
     #[arg(long)]
     persistent: bool,
 }
@@ -132,7 +143,7 @@ enum DriftArg {
 fn outage(text: &str) -> Result<(u64, u64), String> {
     text.split_once('-')
         .and_then(|(first, last)| Some((first.trim().parse().ok()?, last.trim().parse().ok()?)))
-        .ok_or_else(|| "write it as FIRST-LAST, such as 500-800".into())
+        .ok_or_else(|| "write FIRST-LAST, such as 500-800".into())
 }
 
 impl Args {
@@ -153,10 +164,10 @@ impl Args {
         bar.finish_and_clear();
         let records = match records {
             Err(error @ jurybox_lab::Error::Interrupted { .. }) if keep.is_some() => {
-                anyhow::bail!("{error}; they are kept: the same command goes on from there")
+                anyhow::bail!("{error}; they are kept: repeat the command to go on")
             }
             Err(error @ jurybox_lab::Error::Interrupted { .. }) => {
-                anyhow::bail!("{error}; to keep finished runs and go on from there, give --out DIR")
+                anyhow::bail!("{error}; to keep finished runs, pass --out DIR")
             }
             other => other?,
         };
@@ -167,17 +178,19 @@ impl Args {
             for (name, plot) in summary.plots() {
                 lab::write(&out.join(format!("{name}.svg")), &plot.to_svg())?;
             }
-            say(format_args!("curves and plots are in {}", out.display()));
+            say(format_args!("Wrote curves and figures to {}.", out.display()));
         }
         if self.json {
-            output::versioned("simulate", &summary)
+            output::versioned("simulate", &summary)?;
         } else {
-            output::text_to_stdout(&table(&summary)?)
+            output::text_to_stdout(&table(&summary)?)?;
         }
+        next(format_args!("replay FILE --reward COLUMN, the same comparison on your own history"));
+        Ok(())
     }
 
     fn experiment(&self) -> anyhow::Result<Experiment> {
-        let t = &self.twists;
+        let t = &self.extensions;
         let link = match self.link {
             LinkArg::Identity => Link::Identity,
             LinkArg::Logistic => Link::Logistic,
@@ -230,7 +243,7 @@ fn table(summary: &Summary) -> anyhow::Result<String> {
     let width = summary.policies.iter().map(|policy| policy.name.len()).max().unwrap_or(0).max(6);
     writeln!(
         text,
-        "oracle: reward {:.1}, {:.1}% of the best picks in hindsight\n",
+        "oracle: reward {:.1}, {:.1}% of the best possible picks\n",
         summary.oracle.reward,
         100.0 * summary.oracle.share_of_best
     )?;

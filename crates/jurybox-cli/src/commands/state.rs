@@ -1,27 +1,29 @@
-//! State files as commands use them: read, locked while they change, told of on the terminal.
+//! State files: locking, reading, writing, and their summary in JSON documents.
 
-use super::concerns::Concerns;
+use super::fit_warnings::FitWarnings;
 use crate::messages::say;
+use crate::output;
 use anyhow::bail;
-use jurybox::Jury;
+use jurybox::options::Fraction;
+use jurybox::{Fitted, Jury};
 use jurybox_files::{Lock, Ready, State, Table, refuse_overwriting};
 use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How to wait for a state that another process works on.
+/// How long to wait for a state that another process changes.
 #[derive(clap::Args)]
-pub(crate) struct Turn {
-    /// How long to wait for a state that another process is changing
+pub(crate) struct LockWait {
+    /// How long to wait while another process changes the state
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
 }
 
-impl Turn {
-    /// Waits for one's turn with a state, and says so where it takes a while.
-    pub(crate) fn with(&self, state: &Path) -> anyhow::Result<Lock> {
-        let waiting = || say(format_args!("waiting: another process is changing {}", state.display()));
+impl LockWait {
+    /// Locks a state, with a message if that takes a while.
+    pub(crate) fn acquire(&self, state: &Path) -> anyhow::Result<Lock> {
+        let waiting = || say(format_args!("Waiting for another process that changes {}.", state.display()));
         Ok(Lock::of(state, Duration::from_secs(self.wait), waiting)?)
     }
 }
@@ -31,15 +33,15 @@ pub(crate) fn read_jury(path: &Path) -> anyhow::Result<Jury> {
     Ok(State::read(path)?.jury)
 }
 
-/// Reads a state file where there is one, to be changed and written back.
+/// Reads a state file that is to be changed. None if there is no such file.
 pub(crate) fn read_if_there(path: &Path) -> anyhow::Result<Option<State>> {
     match std::fs::metadata(path) {
-        // Reading a pipe would wait for whoever writes to it, and then there would be nothing to write back to.
+        // Reading a pipe would wait for its writer, and a pipe cannot be replaced by the new state.
         Ok(about) if !about.is_file() => {
-            bail!("{}: a state that is changed is kept in a plain file, and this is none", path.display())
+            bail!("{}: not a plain file; only a plain file can be changed", path.display())
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        // What else may be wrong with it, reading tells in its own words.
+        // Reading it reports every other problem.
         _ => Ok(Some(State::read(path)?)),
     }
 }
@@ -53,7 +55,8 @@ pub(crate) fn write_back(
     put_in_place(state.ready(path)?, path, say)
 }
 
-/// Puts a state that is written in its place, and says where it had to change hands: whose it was may not be able to read it any more.
+/// Moves a written state into its place. Warns if the file has another owner then, who may be the
+/// only one able to read it.
 pub(crate) fn put_in_place(
     ready: Ready,
     path: &Path,
@@ -66,7 +69,7 @@ pub(crate) fn put_in_place(
         && before != after
     {
         say(format_args!(
-            "warning: {} belonged to user {before} and belongs to user {after} now: only the system's administrator can leave it with its owner",
+            "warning: {} belonged to user {before} and now belongs to user {after}: only an administrator can keep the owner",
             path.display()
         ));
     }
@@ -84,8 +87,7 @@ fn owner(_: &Path) -> Option<u32> {
     None
 }
 
-/// Refuses to write over anything that a command reads, or two things into one file: the table, its states, and every other
-/// output.
+/// Checks that no output is an input (a table or a state) or another output.
 pub(crate) fn check_outputs<'a>(
     table: &Table,
     states: &[PathBuf],
@@ -100,7 +102,7 @@ pub(crate) fn check_outputs<'a>(
     Ok(())
 }
 
-/// One document about a state, with what was just learnt.
+/// The summary of a state as JSON, with the counts of this run in `learnt_now`.
 pub(crate) fn summary(jury: &Jury, learnt_now: &serde_json::Value) -> serde_json::Value {
     let fitted = jury.fit();
     let sigma = fitted.sigma().map(|(sigma, _)| sigma);
@@ -117,12 +119,42 @@ pub(crate) fn summary(jury: &Jury, learnt_now: &serde_json::Value) -> serde_json
     json!({
         "policy": jury.spec(),
         "learnt_now": learnt_now,
-        "seen": jury.seen(),
+        "seen": output::renamed(jury.seen(), &output::SEEN).unwrap_or_default(),
         "evaluators": evaluators.collect::<Vec<_>>(),
     })
 }
 
-/// The same, with what has changed and what is to be doubted.
-pub(crate) fn told(jury: &Jury, learnt_now: &serde_json::Value) -> impl Serialize + use<> {
-    Concerns::of(&jury.fit()).behind(summary(jury, learnt_now))
+/// The names of counts of learning in documents.
+pub(crate) const LEARNT: [(&str, &str); 5] = [
+    ("passed_over", "ignored_rewards"),
+    ("scattered", "reopened_rounds"),
+    ("already", "learnt_before"),
+    ("forgotten", "too_old"),
+    ("strangers", "unknown_items"),
+];
+
+/// [`summary`] with alarms and diagnostics.
+pub(crate) fn summary_with_warnings(jury: &Jury, learnt_now: &serde_json::Value) -> impl Serialize + use<> {
+    FitWarnings::of(&jury.fit()).after(summary(jury, learnt_now))
+}
+
+/// The evaluators that rewards are known to follow, clearest first, two at most: `Most trusted: a,
+/// b.`
+///
+/// An evaluator counts if the 95% interval of its weight is above zero. Their order is by the
+/// weight in units of the interval's half width, because weights of scores in different units do
+/// not compare.
+pub(crate) fn most_trusted(fitted: &Fitted) -> Option<String> {
+    let level = Fraction::try_from(0.95).ok()?;
+    let weights = fitted.weight_intervals(level)?;
+    let mut clear: Vec<(&str, f64)> = fitted
+        .evaluators()
+        .names()
+        .zip(weights)
+        .filter(|(_, weight)| weight.low > 0.0 && weight.high.is_finite())
+        .map(|(name, weight)| (name, weight.mean / weight.half_width()))
+        .collect();
+    clear.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let names: Vec<&str> = clear.iter().take(2).map(|(name, _)| *name).collect();
+    (!names.is_empty()).then(|| format!("Most trusted: {}.", names.join(", ")))
 }

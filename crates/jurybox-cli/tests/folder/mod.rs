@@ -1,11 +1,11 @@
-//! A folder in which commands are run as a person would.
+//! A temporary folder in which tests run `jurybox` commands.
 #![allow(dead_code, reason = "each test uses what it needs")]
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A folder of a test's own, gone when the test is over.
+/// A temporary folder, deleted at the end of the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -27,7 +27,7 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The command in this folder; the day is always the same, and the terminal of whoever runs the tests is no matter.
+    /// A `jurybox` command in this folder, at a fixed date and without the terminal's variables.
     pub(crate) fn jurybox<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jurybox"));
         command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
@@ -42,14 +42,14 @@ impl Folder {
         self.jurybox(arguments).output().unwrap()
     }
 
-    /// What it says on standard output, once it has ended well.
+    /// Runs a command that must succeed, and returns its standard output.
     pub(crate) fn stdout<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> String {
         let output = self.output_of(arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The command with the arguments of a line, between blanks.
+    /// A command from a line of arguments separated by blanks.
     pub(crate) fn command(&self, line: &str) -> Command {
         self.jurybox(line.split_whitespace())
     }
@@ -58,7 +58,7 @@ impl Folder {
         self.command(line).output().unwrap()
     }
 
-    /// Runs what must succeed, and returns its messages.
+    /// Runs a command that must succeed, and returns its messages.
     pub(crate) fn ok(&self, line: &str) -> String {
         let output = self.run(line);
         let messages = String::from_utf8(output.stderr).unwrap();
@@ -66,7 +66,7 @@ impl Folder {
         messages
     }
 
-    /// Runs what must fail, and returns its messages.
+    /// Runs a command that must fail, and returns its messages.
     pub(crate) fn refused(&self, line: &str) -> String {
         let output = self.run(line);
         let messages = String::from_utf8(output.stderr).unwrap();
@@ -91,7 +91,7 @@ impl Drop for Folder {
     }
 }
 
-/// Ten rows with ids, two evaluators and a verdict.
+/// Ten rows with ids, two evaluators and a verdict; `of` makes files differ.
 pub(crate) fn rows(of: usize) -> String {
     let line = |i: usize| format!("f{of}i{i},{},{},{}\n", (i * 7 + of) % 10, (i * 3 + of) % 10, (i + of) % 2);
     format!("id,a,b,verdict\n{}", (0..10).map(line).collect::<String>())

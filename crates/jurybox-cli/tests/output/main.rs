@@ -1,9 +1,9 @@
-//! What comes out of the command, and where: results and messages, documents and their schemas, pages, a terminal.
+//! The output of commands: messages, documents and their schemas, pages, terminals.
 
-mod concerns;
+mod conventions;
+mod fit_warnings;
 #[path = "../folder/mod.rs"]
 mod folder;
-mod habits;
 mod schemas;
 mod support;
 #[cfg(unix)]

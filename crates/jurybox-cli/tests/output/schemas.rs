@@ -1,4 +1,4 @@
-//! Every document of `--json` is what its schema in the book says it is, and says nothing that the schema does not.
+//! Every JSON document fits its schema in the book, and has no field that the schema does not name.
 
 use crate::folder::Folder;
 use crate::support::history;
@@ -19,8 +19,9 @@ fn schema(format: &str) -> Value {
     .unwrap()
 }
 
-/// A reader of JSON Schema 2020-12 for the words that our schemas use; another word is an error, not a pass. Stricter than the
-/// standard in one thing: a field that the schema does not name is wrong unless `additionalProperties` lets it be.
+/// A validator for the JSON Schema 2020-12 keywords that these schemas use; any other keyword is an
+/// error. Stricter than the standard: a field that the schema does not name is an error unless
+/// `additionalProperties` allows it.
 struct Checker<'a> {
     root: &'a Value,
 }
@@ -175,25 +176,25 @@ fn every_document_is_what_its_schema_says() {
         "report log.csv --reward verdict --probability p --round round -q --json",
         "prevalence log.csv --reward verdict --probability p --by round --evaluators a,b -q --json",
         "prevalence log.csv --reward verdict --probability p --prediction a -q --json",
-        "rank history.csv --worth 0.5 --id id --state model.json --reward verdict -q --json",
+        "rank history.csv --min-reward 0.5 --id id --state model.json --reward verdict -q --json",
         "simulate --runs 2 --rounds 20 --policies esag,uniform --json -q",
         "reproduce theorem3 --out paper --quick --runs 2 --rounds 100 --json -q",
         "demo --out demo.html --json -q",
-        "desk add desk history.csv --id id --ignore verdict --show verdict --json -q",
-        "desk pick desk --reviewer ann -k 3 --json -q",
-        "desk pick desk --reviewer ann --held --json -q",
-        "desk verdict desk verdicts.csv --id id --reward-column found --reviewer bob --json -q",
-        "desk status desk --json -q",
-        "desk report desk --json -q",
+        "queue add desk history.csv --id id --ignore verdict --show verdict --json -q",
+        "queue claim desk --reviewer ann -k 3 --json -q",
+        "queue claim desk --reviewer ann --held --json -q",
+        "queue verdict desk verdicts.csv --id id --reward-column found --reviewer bob --json -q",
+        "queue status desk --json -q",
+        "queue report desk --json -q",
         "server verify desk --json -q",
         "server rebuild desk --json -q",
         "server key add ann --role review --data desk --json -q",
         "server key list --data desk --json -q",
     ];
-    folder.ok("desk init desk --evaluators good,copy,bad,noise -q");
+    folder.ok("queue init desk --evaluators good,copy,bad,noise -q");
     let mut seen = BTreeSet::new();
     for command in commands {
-        // Also one that ends with an error, since it refuses some of what it was given, says what became of the rest.
+        // A command that refuses part of its input also prints a document.
         let output = folder.output_of(command.split(' '));
         match checked(&String::from_utf8_lossy(&output.stdout)) {
             Ok(format) => seen.insert(format),
@@ -207,7 +208,7 @@ fn every_document_is_what_its_schema_says() {
     assert_eq!(seen, described, "documents that were made, and schemas");
 }
 
-/// A log of sixty rounds of four, one of which was picked at random.
+/// A log of sixty rounds of four rows, one of which was picked at random.
 fn log() -> String {
     let mut text = String::from("round,a,b,verdict,p\n");
     for round in 0..60 {
@@ -220,9 +221,9 @@ fn log() -> String {
     text
 }
 
-/// The checker itself: what it must let pass, and what not.
+/// The validator accepts a good document and rejects bad ones.
 #[test]
-fn a_document_that_its_schema_does_not_fit_is_told_so() {
+fn a_document_that_does_not_fit_its_schema_is_rejected() {
     let good = r#"{"format":"jurybox-reproduce","version":2,"claims":[{"id":"a","paper":"b","measured":"c","finding":"reproduced","note":""}]}"#;
     assert_eq!(checked(good).as_deref(), Ok("jurybox-reproduce"));
     for (from, to) in [

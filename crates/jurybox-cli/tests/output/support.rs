@@ -1,9 +1,9 @@
-//! What the tests of the command's output share.
+//! Data for the tests of output.
 
 use std::fmt::Write;
 
-/// A history of `rows` rows: `good` rises with the verdict, `bad` falls, `noise` does neither, `copy` is `good` in other
-/// units. Reproducible without a generator of random numbers: the digits of multiples of an irrational number will do.
+/// A history: `good` rises with the verdict, `bad` falls, `noise` does neither, `copy` is `good` in
+/// other units. Deterministic: scores are fractional parts of multiples of irrational numbers.
 pub(crate) fn history(rows: u32) -> String {
     let even = |i: u32, step: f64| (f64::from(i) * step).fract();
     let mut text = String::from("id,good,copy,bad,noise,verdict\n");

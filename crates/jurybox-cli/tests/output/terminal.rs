@@ -1,4 +1,4 @@
-//! What a person sees on a terminal: a real one, the other end of which the test holds.
+//! Output on a real terminal, whose other end the test reads.
 use crate::folder::Folder;
 use crate::support::history;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
-/// Runs the command on a terminal; everything that it would show. `variables` are `NAME=value`.
+/// Runs a command on a terminal, and returns all of its output. `variables` are `NAME=value`.
 fn on_terminal(folder: &Folder, line: &[&str], variables: &[&str]) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
@@ -24,7 +24,7 @@ fn on_terminal(folder: &Folder, line: &[&str], variables: &[&str]) -> String {
     let mut child = command.spawn().unwrap();
     drop(command);
     let (mut shown, mut from) = (Vec::new(), File::from(ours));
-    // Linux answers with an error, not with an end, once nobody holds the other side.
+    // Linux reports an error, not an end of file, once the other side is closed.
     let mut piece = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut piece) {
         shown.extend_from_slice(&piece[..count]);
@@ -61,7 +61,7 @@ fn cells_and_names_are_shown_and_not_obeyed() {
         let shown = on_terminal(&folder, &line, &[]);
         assert!(shown.contains("error:") && !shown.contains(['\u{1b}', '\u{7}']), "{line:?}: {shown:?}");
     }
-    // A pipe gets the cells as they are.
+    // A pipe gets the cells unchanged.
     let piped = folder.stdout(lines[0].iter().copied());
     assert!(piped.contains("p\u{1b}]0;title\u{7},1,2,1"), "{piped}");
 }
@@ -70,7 +70,7 @@ fn cells_and_names_are_shown_and_not_obeyed() {
 fn a_terminal_that_cannot_move_or_colour_is_not_asked_to() {
     let folder = Folder::new("dumb");
     let demo = ["demo", "--out", "demo.html"];
-    // Help with colours or bold, and a show that goes back to the first line.
+    // Colours in help, and a demo that redraws its lines.
     assert!(on_terminal(&folder, &["--help"], &[]).contains("\u{1b}["));
     for variables in [&["TERM=dumb"][..], &["NO_COLOR=1"]] {
         for line in [&["--help"][..], &["rank", "--no-such"], &["policies"]] {
@@ -79,7 +79,7 @@ fn a_terminal_that_cannot_move_or_colour_is_not_asked_to() {
         }
     }
     let shown = on_terminal(&folder, &demo, &["TERM=dumb"]);
-    assert!(!shown.contains('\u{1b}') && shown.contains("hour 400: caught by Jurybox"), "{shown:?}");
+    assert!(!shown.contains('\u{1b}') && shown.contains("hour 400: found by Jurybox"), "{shown:?}");
     let long = "simulate --runs 2 --rounds 200 --policies esag";
     let shown = on_terminal(&folder, &long.split(' ').collect::<Vec<_>>(), &["TERM=dumb"]);
     assert!(!shown.contains('\u{1b}') && shown.contains("absolute regret"), "{shown:?}");

@@ -1,4 +1,4 @@
-//! What happens at the demo's desk: posts come in, four people look at some of them, and what they find is learnt from.
+//! The traffic of `jurybox demo --serve`: new posts, and four simulated reviewers.
 
 use jurybox_http::Demo;
 use jurybox_lab::Stream;
@@ -8,28 +8,33 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often something happens.
+/// The time of a tick, at which posts come in and reviewers act.
 const TICK: Duration = Duration::from_millis(250);
-/// Posts that are there when it begins, and that come with every tick: 64 make a round.
-const FIRST: usize = 320;
-const POSTS: usize = 16;
-/// Who looks. Each takes a few posts at a time, and then judges one with every other tick: of what comes in they see one in ten, so that it
-/// matters which, and what is learnt from them takes most of a minute and can be watched.
+/// Posts at the start.
+const FIRST_POSTS: usize = 320;
+/// New posts per tick: 64 per second.
+const POSTS_PER_TICK: usize = 16;
+/// The reviewers. Together they review about one post in ten, so that the choice matters; learning
+/// from them takes most of a minute and can be watched.
 const REVIEWERS: [&str; 4] = ["ana", "ben", "chloe", "dev"];
-const TURNS: u64 = 2;
-const TAKEN: u32 = 4;
-/// Posts that nobody has looked at by then are closed: a demo that runs all day does not grow. It is shorter than it takes to see that an
-/// evaluator has changed: else the new weights would meet scores from before, and pick whatever is loudest among them.
-const TOO_OLD: Duration = Duration::from_secs(10);
-/// How often that is seen to, in ticks.
-const SWEEP: u64 = 10;
+/// Ticks between two actions of a reviewer.
+const TICKS_PER_ACTION: u64 = 2;
+/// Posts per claim.
+const CLAIM_SIZE: u32 = 4;
+/// The age at which unreviewed posts are closed, so that a demo that runs all day does not grow.
+///
+/// It is shorter than the time to notice a changed evaluator. Otherwise new weights would rank
+/// scores from before the change, and pick the most extreme of them.
+const MAX_AGE: Duration = Duration::from_secs(10);
+/// Ticks between two searches for old posts.
+const TICKS_PER_SWEEP: u64 = 10;
 
-/// The desk, fed until it is told to end.
+/// A queue with simulated posts and reviewers.
 pub(super) struct Feed {
     queue: Queue,
     demo: Demo,
     stream: Stream,
-    /// What each reviewer has taken and not judged yet.
+    /// The claimed posts of each reviewer that have no verdict yet.
     held: [VecDeque<Claimed>; REVIEWERS.len()],
 }
 
@@ -38,20 +43,21 @@ impl Feed {
         Feed { queue, demo, stream: Stream::new(seed), held: Default::default() }
     }
 
-    /// Goes on until it is told to end, at the same pace however long the database takes.
+    /// Runs until `ending` is set, at a steady pace however long the database takes.
     pub(super) fn run(mut self, ending: &AtomicBool) -> Result<(), Error> {
-        self.posts(FIRST)?;
+        self.add_posts(FIRST_POSTS)?;
         let began = Instant::now();
         for tick in 0_u64.. {
             if ending.load(Ordering::Relaxed) {
                 break;
             }
-            self.posts(POSTS)?;
-            for at in (0..REVIEWERS.len()).filter(|at| *at as u64 % TURNS == tick % TURNS) {
-                self.look(at)?;
+            self.add_posts(POSTS_PER_TICK)?;
+            let acts = |at: &usize| *at as u64 % TICKS_PER_ACTION == tick % TICKS_PER_ACTION;
+            for at in (0..REVIEWERS.len()).filter(acts) {
+                self.review(at)?;
             }
-            if tick % SWEEP == SWEEP - 1 {
-                self.sweep()?;
+            if tick % TICKS_PER_SWEEP == TICKS_PER_SWEEP - 1 {
+                self.close_old_posts()?;
             }
             let due = began + TICK * (tick as u32 + 1);
             std::thread::sleep(due.saturating_duration_since(Instant::now()).min(TICK));
@@ -59,7 +65,7 @@ impl Feed {
         Ok(())
     }
 
-    fn posts(&mut self, many: usize) -> Result<(), Error> {
+    fn add_posts(&mut self, many: usize) -> Result<(), Error> {
         let swapped = self.demo.is_swapped();
         let item = |post: jurybox_lab::Post| NewItem {
             id: post.id,
@@ -72,17 +78,17 @@ impl Feed {
         self.ask("intake", Request::Items(items)).map(drop)
     }
 
-    /// A reviewer judges the next post, or takes some.
-    fn look(&mut self, at: usize) -> Result<(), Error> {
+    /// A reviewer gives a verdict on the next claimed post, or claims more.
+    fn review(&mut self, at: usize) -> Result<(), Error> {
         let reviewer = REVIEWERS[at].to_string();
         let Some(claim) = self.held[at].pop_front() else {
-            let request = Request::Claim { reviewer, k: Some(TAKEN), filter: Filter::default() };
+            let request = Request::Claim { reviewer, k: Some(CLAIM_SIZE), filter: Filter::default() };
             if let Answer::Claims { claims, .. } = self.ask(REVIEWERS[at], request)? {
                 self.held[at].extend(claims);
             }
             return Ok(());
         };
-        // What a person has sent by hand is that person's to judge.
+        // A post that the user of the demo sent has no known answer: it is left to the user.
         let Some(harmful) = self.stream.is_harmful(&claim.item) else { return Ok(()) };
         let verdict = NewVerdict {
             id: format!("{}/{reviewer}", claim.item),
@@ -96,10 +102,10 @@ impl Feed {
         self.ask(REVIEWERS[at], Request::Verdicts(vec![verdict])).map(drop)
     }
 
-    /// Closes what is too old.
-    fn sweep(&self) -> Result<(), Error> {
+    /// Closes posts older than [`MAX_AGE`].
+    fn close_old_posts(&self) -> Result<(), Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let before = i64::try_from(now.saturating_sub(TOO_OLD).as_micros()).ok();
+        let before = i64::try_from(now.saturating_sub(MAX_AGE).as_micros()).ok();
         let reason = "nobody came to it in time".into();
         self.ask("intake", Request::Close { filter: Filter::default(), before, reason }).map(drop)
     }

@@ -1,10 +1,11 @@
-//! `jurybox demo`: the first thing to see.
+//! `jurybox demo`: a simulated review queue that learns which evaluators to trust.
 
 mod feed;
 mod serve;
 
+use super::columns::OUTPUT;
 use super::lab;
-use crate::messages::{can_move, say};
+use crate::messages::{can_redraw, next, say, wrote};
 use crate::output;
 use anyhow::Context;
 use jurybox_files::Aside;
@@ -16,70 +17,79 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Watch a review desk learn whom to trust: no files, no network, a few seconds.
+const EXAMPLES: &str = "\
+Examples:
+  # In the terminal, with a page at the end
+  jurybox demo --out demo.html
+  # In the browser, until Ctrl-C
+  jurybox demo --serve --port 0";
+
+/// Watch a simulated review queue learn which evaluators to trust, in a few seconds
 ///
-/// Every hour brings 100 posts and time to look at ten. Six evaluators score the posts; some are biased, one scores
-/// backwards. Jurybox, the plain average and an oracle choose from the same posts. A page with the curves is written at
-/// the end.
+/// Every hour brings 100 posts, and time to review ten. Six evaluators score the posts; some are
+/// biased, one scores backwards. Jurybox, a plain average and an oracle choose from the same posts.
+/// A page shows the curves.
 ///
-/// With --serve, the same desk is at work behind a server of this machine, for as long as you look: posts come in, four people look at some
-/// of them, and the page shows what is learnt. An evaluator can be made to go wrong while it runs.
+/// With --serve, such a queue runs on a local server: posts come in, four simulated people review
+/// some, and the page shows the learnt weights. You can make an evaluator fail while it runs.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Seed of everything random
+    /// Seed of all draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write the page [default: jurybox-demo.html in the system's folder for temporary files]
-    #[arg(long, value_name = "FILE")]
+    /// The page [default: jurybox-demo.html in the folder for temporary files]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     out: Option<PathBuf>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
-    /// Serve a desk that is at work, until Ctrl-C
+    /// Serve a simulated queue until Ctrl-C
     #[arg(long, conflicts_with_all = ["out", "json"])]
     serve: bool,
-    /// The port to serve at; 0 for any that is free [default: 8686, or any where that is taken]
-    #[arg(long, requires = "serve")]
+    /// Port of --serve; 0 for any free one [default: 8686, or any free one if it is taken]
+    #[arg(long = "port", id = "demo_port", value_name = "PORT", requires = "serve")]
     port: Option<u16>,
 }
 
-/// Time between two hours on a terminal: 400 of them take about five seconds.
-const TICK: Duration = Duration::from_millis(12);
+/// The time between two hours on a terminal: 400 hours take about five seconds.
+const FRAME_TIME: Duration = Duration::from_millis(12);
 
-/// How the page ends.
-const CLOSING: &str = "<h2>Now with your own</h2><p><code>jurybox policies</code> lists every way to choose and what it \
-    assumes; <code>jurybox simulate --help</code> sets them against each other on desks like this one; <code>jurybox \
-    reproduce --out DIR</code> makes the figures of the paper behind it.</p>";
+/// The end of the page.
+const CLOSING: &str = "<h2>Now with your own data</h2><p><code>jurybox rank FILE</code> ranks your own items; <code>jurybox policies</code> lists \
+    the policies and what they assume; <code>jurybox simulate --help</code> compares them on queues like this one; <code>jurybox \
+    reproduce --out DIR</code> makes the figures of the paper.</p>";
 
 impl Args {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         if self.serve {
             return serve::run(self.seed, self.port);
         }
-        // Begun now, so that what is wrong is found out before the show. Everybody may write to the folder for temporary files: the page
-        // takes its name there, and is not written through what somebody else has put under it.
+        // Opened first, so that an error shows before the simulation. Everybody may write to the
+        // folder for temporary files: the page replaces what has its name there, and is not written
+        // through a link.
         let chosen = self.out.is_some();
         let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
         let mut page = if chosen { Aside::new(&path)? } else { Aside::replacing(&path)? };
         let mut demo = Demo::new(self.seed)?;
-        let live = can_move();
+        let live = can_redraw();
         let stop = lab::stop_flag();
-        say(format_args!("A review desk: 100 posts an hour, one in ten harmful, time to look at ten."));
-        say(format_args!("Six evaluators score every post. Some are biased, and nobody has said which."));
+        say(format_args!("A review queue: 100 posts an hour, one in ten harmful, time to review ten."));
+        say(format_args!("Six evaluators score every post. Some are biased; Jurybox does not know which."));
         say(format_args!(""));
         let mut lines = 0;
         while demo.step()? && !stop.load(Ordering::Relaxed) {
             let now = demo.standing();
             if live {
                 let frame = frame(&now)?;
-                // Back to the first line of the last frame; each line clears what it does not cover.
+                // Moves up to the first line of the last frame; each line clears its rest.
                 let up = if lines == 0 { String::new() } else { format!("\x1b[{lines}A") };
                 lines = frame.lines().count();
                 write!(stderr(), "{up}{}", frame.replace('\n', "\x1b[K\n"))?;
-                std::thread::sleep(TICK);
+                std::thread::sleep(FRAME_TIME);
             } else if [1, 10, 50, 100, 200, Demo::HOURS].contains(&now.hour) {
                 say(format_args!(
-                    "hour {:3}: caught by Jurybox {}, by the plain average {}, by the oracle {}",
+                    "hour {:3}: found by Jurybox {}, by a plain average {}, by the oracle {}",
                     now.hour, now.jurybox, now.average, now.oracle
                 ));
             }
@@ -89,9 +99,13 @@ impl Args {
         page.finish()?;
         let end = demo.standing();
         if self.json {
-            return output::versioned("demo", document(self.seed, &end, &path));
+            output::versioned("demo", document(self.seed, &end, &path))?;
+        } else {
+            output::text_to_stdout(&summary(&end, &path.display().to_string())?)?;
         }
-        output::text_to_stdout(&summary(&end, &path.display().to_string())?)
+        wrote([&*path]);
+        next(format_args!("rank FILE, with your own scores"));
+        Ok(())
     }
 }
 
@@ -100,9 +114,9 @@ fn frame(now: &Standing) -> anyhow::Result<String> {
     writeln!(text, "hour {:3} of {}     harmful posts so far: {}", now.hour, Demo::HOURS, now.harmful)?;
     writeln!(text)?;
     let most = now.oracle.max(now.jurybox).max(1) as f64;
-    for (name, caught) in [("oracle", now.oracle), ("Jurybox", now.jurybox), ("plain average", now.average)] {
-        let bar = bar(caught as f64 / most, 36);
-        writeln!(text, "  caught by {name:14} {bar} {caught}")?;
+    for (name, found) in [("oracle", now.oracle), ("Jurybox", now.jurybox), ("plain average", now.average)] {
+        let bar = bar(found as f64 / most, 36);
+        writeln!(text, "  found by {name:15} {bar} {found}")?;
     }
     writeln!(text)?;
     let heaviest = now.weights.iter().map(|(_, share)| share.abs()).fold(1e-9, f64::max);
@@ -129,7 +143,7 @@ fn document(seed: u64, end: &Standing, page: &Path) -> serde_json::Value {
         "seed": seed,
         "hours": end.hour,
         "harmful": end.harmful,
-        "caught": {"jurybox": end.jurybox, "average": end.average, "oracle": end.oracle},
+        "found": {"jurybox": end.jurybox, "average": end.average, "oracle": end.oracle},
         "evaluators": weights.collect::<Vec<_>>(),
         "page": page.display().to_string(),
     })
@@ -139,8 +153,8 @@ fn summary(end: &Standing, path: &str) -> anyhow::Result<String> {
     let mut text = String::new();
     writeln!(
         text,
-        "\nAfter {} hours Jurybox has caught {} harmful posts: {:+.0}% over plain averaging ({}),\n{:.0}% of an oracle \
-         that was told everything ({}). It was told nothing; it learnt from what\npeople found in the posts it picked.\n",
+        "\nAfter {} hours Jurybox has found {} harmful posts: {:+.0}% over a plain average ({}),\n{:.0}% of an oracle \
+         that knows every evaluator ({}). Jurybox learnt which evaluators\nto trust from the verdicts on its picks.\n",
         end.hour,
         end.jurybox,
         100.0 * (end.jurybox as f64 / end.average.max(1) as f64 - 1.0),
@@ -148,6 +162,6 @@ fn summary(end: &Standing, path: &str) -> anyhow::Result<String> {
         100.0 * end.jurybox as f64 / end.oracle.max(1) as f64,
         end.oracle
     )?;
-    writeln!(text, "The whole story, with curves: {path}")?;
+    writeln!(text, "Page with all curves: {path}")?;
     Ok(text)
 }

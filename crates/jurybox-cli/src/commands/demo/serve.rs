@@ -1,6 +1,6 @@
-//! `jurybox demo --serve`: the server with a desk that is at work.
+//! `jurybox demo --serve`: a local server with a simulated queue.
 
-use super::super::serve::{Beside, Hangups, serve};
+use super::super::serve::{BackgroundWork, HangupSignals, serve};
 use super::feed::Feed;
 use crate::messages::say;
 use anyhow::Context;
@@ -17,10 +17,10 @@ use std::time::Duration;
 /// The demo's queue.
 const QUEUE: &str = "demo";
 
-/// A folder that is gone when the demo is over.
-struct Folder(PathBuf);
+/// A folder that is deleted when the demo ends.
+struct TemporaryFolder(PathBuf);
 
-impl Drop for Folder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -28,9 +28,9 @@ impl Drop for Folder {
 
 pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join(format!("jurybox-demo-{}", std::process::id()));
-    // A new one: what somebody else has put under that name is not gone into, and not taken away in the end.
+    // Fails if the name is taken: a folder of somebody else must be neither used nor deleted.
     std::fs::create_dir(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let folder = Folder(folder);
+    let folder = TemporaryFolder(folder);
     let service = Service::open(&folder.0, Duration::ZERO)?;
     let queue = service.create(QUEUE, &config()?)?;
     let demo = Demo::new(QUEUE, Stream::PAIR);
@@ -43,39 +43,37 @@ pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
         ..normal
     };
     let ending = Arc::<AtomicBool>::default();
-    let told = ending.clone();
+    let flag = ending.clone();
     let work = move |url: &str| {
         say(format_args!(
-            "A review desk at work: 64 posts a second, one in ten harmful, and four people who look at six of them."
+            "A simulated queue: 64 posts a second, one in ten harmful, of which four people review six."
         ));
-        say(format_args!(
-            "See it learn whom to trust: {url}/q/{QUEUE}   review beside them: {url}/q/{QUEUE}/desk"
-        ));
+        say(format_args!("Next: watch it learn at {url}/q/{QUEUE}, or review posts at {url}/q/{QUEUE}/desk"));
         let [one, other] = Stream::PAIR;
         say(format_args!(
-            "Make it go wrong, and see it find out: curl -X POST {url}/demo/swap (swaps the noises of `{one}` and `{other}`)"
+            "To make an evaluator fail: curl -X POST {url}/demo/swap (swaps the noise of `{one}` and `{other}`)"
         ));
-        say(format_args!("Ctrl-C ends it, and nothing of it stays."));
-        Feed::new(queue, demo, seed).run(&told).context("the desk of the demo")
+        say(format_args!("Ctrl-C ends the demo and deletes its data."));
+        Feed::new(queue, demo, seed).run(&flag).context("the queue of the demo")
     };
-    let beside = Beside { ending, work: Box::new(work) };
+    let work = BackgroundWork { ending, work: Box::new(work) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let hangups = Hangups::noted(&runtime)?;
+    let hangups = HangupSignals::listen(&runtime)?;
     let app = App::new(service, settings.clone());
     let place = Place::from(&folder.0);
-    let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, Some(beside), |_, _| {}));
+    let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, Some(work), |_, _| {}));
     runtime.shutdown_timeout(Duration::from_secs(5));
     drop(app);
     done
 }
 
-/// The usual port, or any where somebody has that.
+/// The usual port, or 0 (any free port) if it is taken.
 fn free_or_any(usual: u16) -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, usual)).map_or(0, |_| usual)
 }
 
-/// A desk that watches for change, and draws one post in fifty whatever its scores. A verdict can be taken back for ten seconds: those that are given until
-/// the first is learnt from show what is caught without.
+/// The settings of the demo's queue: 2% random checks. Verdicts are learnt from after ten seconds,
+/// so that the page first shows results without learning.
 fn config() -> anyhow::Result<Config> {
     Ok(Config {
         policy: "adaptive".parse()?,

@@ -1,9 +1,9 @@
-//! `jurybox serve --import`: a file to begin with.
+//! `jurybox serve --import`: a file whose items go into a queue while the server runs.
 
-use super::super::columns::Columns;
-use super::super::intake::{Cells, Intake};
-use super::super::set_up::SetUp;
-use super::Beside;
+use super::super::columns::ColumnArgs;
+use super::super::item_files::{ItemColumns, ItemFiles};
+use super::super::queue_settings::QueueSettings;
+use super::BackgroundWork;
 use crate::messages::say;
 use anyhow::{bail, ensure};
 use jurybox_server::{Call, Change, Config, Queue, Request, Rewards, Service, check_new_queue};
@@ -11,42 +11,44 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Which files are put into which queue, and how.
+/// The heading of `--import` and its queue.
+pub(crate) const IMPORT: &str = "Import";
+
+/// The files to import, and the queue that they go into.
 #[derive(clap::Args)]
-#[command(next_help_heading = "A file to begin with")]
-pub(super) struct Files {
+pub(super) struct ImportOptions {
     #[command(flatten)]
-    columns: Columns,
-    /// The queue that --import puts items into, made where it is not there [default: the name of the first file]
-    #[arg(long, value_name = "NAME", requires = "files")]
+    columns: ColumnArgs,
+    /// Queue for --import, created if missing [default: named after the first file]
+    #[arg(long, value_name = "NAME", requires = "files", help_heading = IMPORT)]
     queue: Option<String>,
     #[command(flatten)]
-    cells: Cells,
+    item_columns: ItemColumns,
     #[command(flatten)]
-    set_up: SetUp,
+    settings: QueueSettings,
 }
 
-/// A file that is being put into a queue.
-pub(super) struct Import {
+/// An open import.
+pub(super) struct QueueImport {
     service: Arc<Service>,
     name: String,
-    /// None where it is still to be made.
+    /// The queue; None until it is created with its first items.
     queue: Option<Queue>,
-    /// How it is set up, or is to be.
+    /// The settings of the queue, present or future.
     config: Config,
-    intake: Intake,
-    /// Whether who scores was taken from the columns alone.
+    files: ItemFiles,
+    /// Whether the evaluators of a new queue were chosen from the columns, and not named.
     guessed: bool,
 }
 
-impl Files {
-    /// Opens the files, and the queue where there is one: what is wrong with either is said before anybody waits. None where there are
-    /// no files.
-    pub(super) fn open(&self, service: &Arc<Service>) -> anyhow::Result<Option<Import>> {
+impl ImportOptions {
+    /// Opens the files and the queue, so that errors show before the server starts. None without
+    /// files.
+    pub(super) fn open(&self, service: &Arc<Service>) -> anyhow::Result<Option<QueueImport>> {
         let Some(first) = self.columns.files.first() else {
             ensure!(
-                self.set_up.is_nothing() && self.columns.id().is_empty(),
-                "these set up the queue of a file: pass --import FILE; a queue that is there is changed by `jurybox desk set`"
+                self.settings.is_empty() && self.columns.id().is_empty(),
+                "--id and queue settings need --import FILE; `jurybox queue set` changes a queue"
             );
             return Ok(None);
         };
@@ -54,83 +56,80 @@ impl Files {
             Some(name) => name.clone(),
             None => name_of(first)?,
         };
-        let there = service.names()?.contains(&name).then(|| service.queue(&name)).transpose()?;
-        let known = there.as_ref().map(|queue| queue.standing().map(|now| now.config)).transpose()?;
-        let seated = known.as_ref().map(|config| config.evaluators.as_slice()).unwrap_or_default();
+        let queue = service.names()?.contains(&name).then(|| service.queue(&name)).transpose()?;
+        let known = queue.as_ref().map(|queue| queue.standing().map(|now| now.config)).transpose()?;
+        let evaluators = known.as_ref().map(|config| config.evaluators.as_slice()).unwrap_or_default();
         let before = known.as_ref().and_then(|config| config.columns.as_ref());
-        let intake = Intake::open(&self.columns, &self.cells, seated, before, true)?;
+        let files = ItemFiles::open(&self.columns, &self.item_columns, evaluators, before, true)?;
         let guessed = known.is_none() && !self.columns.names_evaluators();
         let config = match known {
             Some(config) => {
-                let asked = self.set_up.change(config.reward.as_ref()).onto(config.clone());
+                let changed = self.settings.change(config.reward.as_ref()).onto(config.clone());
                 ensure!(
-                    asked == config,
-                    "there is a queue `{name}` already, and it is set up differently: leave its settings out, change them with `jurybox desk set`, or name another with --queue"
+                    changed == config,
+                    "the queue `{name}` exists with other settings: leave the settings out, change them with `jurybox queue set`, or name another queue with --queue"
                 );
                 config
             }
-            None => self.config(&intake),
+            None => self.config(&files),
         };
         check_new_queue(&name, &config)?;
-        Ok(Some(Import { service: service.clone(), name, queue: there, config, intake, guessed }))
+        Ok(Some(QueueImport { service: service.clone(), name, queue, config, files, guessed }))
     }
 
-    /// How a new queue is set up: where nobody has said what verdicts are worth, they are yes and no.
-    fn config(&self, intake: &Intake) -> Config {
+    /// The settings of a new queue. Without a reward scale, verdicts are yes (1) and no (0).
+    fn config(&self, files: &ItemFiles) -> Config {
         let yes_or_no = Rewards {
             lowest: 0.0,
             highest: 1.0,
             labels: [("no".to_string(), 0.0), ("yes".to_string(), 1.0)].into(),
         };
-        let plain = Config::new(intake.table.taken().evaluators().clone());
-        let mut config = self.set_up.change(None).onto(plain);
+        let plain = Config::new(files.table.taken().evaluators().clone());
+        let mut config = self.settings.change(None).onto(plain);
         config.reward.get_or_insert(yes_or_no);
-        config.columns = Some(intake.uses().clone());
+        config.columns = Some(files.uses().clone());
         config
     }
 }
 
-impl Import {
-    /// To be done while the server answers.
-    pub(super) fn beside(self) -> Beside {
+impl QueueImport {
+    /// The import as work that runs while the server answers.
+    pub(super) fn in_background(self) -> BackgroundWork {
         let ending = Arc::<AtomicBool>::default();
-        let told = ending.clone();
-        Beside { ending, work: Box::new(move |url| self.run(url, &told)) }
+        let flag = ending.clone();
+        BackgroundWork { ending, work: Box::new(move |url| self.run(url, &flag)) }
     }
 
-    /// Puts the items in, and says where they are to be reviewed. A queue is made with its first items: files that cannot be read leave
-    /// none behind.
+    /// Adds the items, and prints the address of the desk. The queue is created with its first
+    /// items: unreadable files leave no queue behind.
     fn run(self, url: &str, ending: &AtomicBool) -> anyhow::Result<()> {
-        let Import { service, name, mut queue, config, intake, guessed } = self;
+        let QueueImport { service, name, mut queue, config, files, guessed } = self;
         let desk = format!("{url}/q/{name}/desk");
-        say(format_args!(
-            "{} goes into the queue `{name}`; review it at {desk}",
-            intake.table.path().display()
-        ));
+        say(format_args!("Importing {} into the queue `{name}`.", files.table.path().display()));
         if guessed {
-            let names: Vec<&str> = intake.table.taken().evaluators().names().collect();
+            let names: Vec<&str> = files.table.taken().evaluators().names().collect();
             say(format_args!(
-                "note: every column of numbers without another meaning scores here: {}; if one of them is the answer itself, or no score at all, import into another queue: --queue NAME --ignore COLUMN, or --golden COLUMN",
+                "note: all numeric columns without another use are scores: {}. If one is the answer or not a score, import again with --queue NAME and --golden COLUMN or --ignore COLUMN.",
                 names.join(", ")
             ));
         }
-        if !intake.shown().is_empty() {
-            say(format_args!("reviewers are shown: {}", intake.shown().join(", ")));
+        if !files.shown().is_empty() {
+            say(format_args!("Reviewers see: {}.", files.shown().join(", ")));
         }
-        if !intake.answers().is_empty() {
+        if !files.answers().is_empty() {
             say(format_args!(
-                "note: neither a score nor shown, for it looks like the answer: {}; pass --golden COLUMN to hold reviewers against it, --show COLUMN to show it",
-                intake.answers().join(", ")
+                "note: not used, because the name says answer: {}. Pass --golden COLUMN to measure reviewers by it, --show COLUMN to show it.",
+                files.answers().join(", ")
             ));
         }
         if config.audit_rate == 0.0 {
             say(format_args!(
-                "note: no item is drawn whatever its scores (audit_rate is 0), so it will not be known what is missed: pass --audit-rate 0.02 with a new queue; in one that is there, `jurybox desk set` is for items that come in later"
+                "note: without random checks nobody can tell what is missed. Pass --random-check-rate 0.02 with a new queue; `jurybox queue set` sets it for items to come."
             ));
         }
-        let taken = intake.take(|request| {
+        let summary = files.add_to(|request| {
             if ending.load(Ordering::Relaxed) {
-                bail!("the server ends; what was put in so far is in: run it again for the rest")
+                bail!("the server ended during the import; run the command again for the remaining items")
             }
             let queue = match &mut queue {
                 Some(queue) => queue,
@@ -138,25 +137,27 @@ impl Import {
             };
             Ok(queue.ask(Call::new("import", request))?)
         })?;
-        if let Some(queue) = queue.filter(|_| config.columns.as_ref() != Some(intake.uses())) {
-            let columns = Some(intake.uses().clone());
+        if let Some(queue) = queue.filter(|_| config.columns.as_ref() != Some(files.uses())) {
+            let columns = Some(files.uses().clone());
             queue.ask(Call::new("import", Request::Configure(Change { columns, ..Change::default() })))?;
         }
-        say(format_args!("{name}: {}", taken.told()));
-        taken.warn();
-        if taken.accepted + taken.updated + taken.refused == 0 {
-            say(format_args!("all of it was there already: nothing has changed"));
+        say(format_args!("{name}: {}.", summary.line()));
+        summary.warn();
+        let added = summary.accepted + summary.updated;
+        if added + summary.refused == 0 {
+            say(format_args!("The queue had all of these items: nothing has changed."));
         }
         ensure!(
-            taken.refused == 0 || taken.accepted + taken.updated + taken.unchanged + taken.closed > 0,
-            "none of these items was taken"
+            summary.refused == 0 || added + summary.unchanged + summary.closed > 0,
+            "no item was added; the warnings say why"
         );
-        say(format_args!("review them at {desk}"));
+        say(format_args!("Next: review at {desk}"));
         Ok(())
     }
 }
 
-/// A queue's name out of a file's: what stands before the first dot, and no sign that a name cannot have.
+/// The name of a queue for a file: its name up to the first dot, with `-` for signs that are not
+/// allowed.
 fn name_of(file: &str) -> anyhow::Result<String> {
     ensure!(file != "-", "standard input has no name: name the queue with --queue");
     let stem =
@@ -164,10 +165,7 @@ fn name_of(file: &str) -> anyhow::Result<String> {
     let stem = stem.split('.').next().unwrap_or_default();
     let fits = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
     let name: String = stem.chars().map(|sign| if fits(sign) { sign } else { '-' }).take(64).collect();
-    ensure!(
-        !name.trim_matches('-').is_empty(),
-        "{file}: its name is none for a queue: name one with --queue"
-    );
+    ensure!(!name.trim_matches('-').is_empty(), "{file}: no queue can be named after it; pass --queue");
     Ok(name)
 }
 

@@ -1,93 +1,100 @@
-//! `jurybox serve`: queues over HTTP.
+//! `jurybox serve`: the HTTP server, its start, its end and the work beside it.
 
-mod asked;
 mod import;
+mod settings;
 
-pub(crate) use asked::Records;
+pub(crate) use import::IMPORT;
+pub(crate) use settings::StorageArgs;
 
 use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
-use asked::Asked;
 use jurybox_http::{App, Certificate, Settings, listen};
 use jurybox_server::{Place, Service};
+use settings::ServeSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Serve queues over HTTP: systems send items with scores, reviewers claim the next ones, verdicts come back.
+const EXAMPLES: &str = "\
+Examples:
+  # Review the items of a file in the browser
+  jurybox serve --import posts.csv --id post_id
+  # On another port, from a folder of its own
+  jurybox serve --data reviews --port 0";
+
+/// Serve queues over HTTP: systems send items, reviewers claim them and give verdicts
 ///
-/// With nothing configured it works: a folder with an SQLite database, for this machine alone. Keys (`jurybox server key add`) open it to
-/// others. What it can be asked is at `/api`, and for programs at `/openapi.json`.
+/// Needs no configuration: an SQLite database in a folder, for this machine only. Keys (`jurybox
+/// server key add`) let others in. The API is described at `/api` and `/openapi.json`.
 ///
-/// With --import, a file of scores is put into a queue while it serves: from a file to reviewing in one command. Run again with the same file,
-/// nothing is put in twice.
-///
-///   jurybox serve --import scores.csv --id post_id
-///
-/// What reviewers said comes back as CSV, JSON lines or Parquet, from the queue's page or by a command, also while it serves:
-///
-///   jurybox export --queue scores --out reviewed.csv
+/// With --import, the items of a file go into a queue; a repeated import adds nothing twice. The
+/// queue's page and `jurybox export` return the verdicts as CSV, JSON lines or Parquet, while it
+/// serves.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    records: Records,
+    storage: StorageArgs,
     #[command(flatten)]
-    asked: Asked,
-    /// How many seconds to wait while another process has the folder
+    settings: ServeSettings,
+    /// Seconds to wait for another process that has the folder
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
     #[command(flatten)]
-    import: import::Files,
+    import: import::ImportOptions,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let (place, flag, asked) = asked::filled(&self.records, self.asked.clone())?;
-        let connections = asked.connections()?;
-        let settings = asked.settings()?;
+        let (place, data_option, settings) = settings::resolve(&self.storage, self.settings.clone())?;
+        let connections = settings.connections()?;
+        let settings = settings.settings()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let hangups = Hangups::noted(&runtime)?;
+        let hangups = HangupSignals::listen(&runtime)?;
         let service = Arc::new(Service::open_with(&place, Duration::from_secs(self.wait), connections)?);
         if !settings.listen.ip().is_loopback() && settings.proxy.is_none() {
             ensure!(
                 !service.keys()?.is_empty(),
-                "--listen {}: without keys only this machine may ask; make one first: jurybox server key add NAME{flag} --role admin",
+                "--listen {}: without keys the server answers this machine only; create one first: jurybox server key add NAME{data_option} --role admin",
                 settings.listen.ip()
             );
         }
-        let import = self.import.open(&service)?.map(import::Import::beside);
+        let import = self.import.open(&service)?.map(import::QueueImport::in_background);
         let app = App::new(service, settings.clone());
-        let next = |app: &App, url: &str| say_what_next(app, url, &flag);
+        let next = |app: &App, url: &str| say_next(app, url, &data_option);
         let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, import, next));
-        // Queues are closed in order, with all that was answered in the database.
+        // Time for queues to close: all that was answered is in the database.
         runtime.shutdown_timeout(Duration::from_secs(5));
         drop(app);
         done
     }
 }
 
-/// Something that is done beside serving; it is told where the server is, and is to end when it is told so. Where it fails, the server ends.
-pub(crate) struct Beside {
+/// Work on a thread beside the server. If it fails, the server ends.
+pub(crate) struct BackgroundWork {
+    /// Set when the server ends; the work must end soon then.
     pub(crate) ending: Arc<AtomicBool>,
-    #[expect(clippy::type_complexity, reason = "what is done, given the server's URL")]
+    /// The work, given the URL of the server.
+    #[expect(clippy::type_complexity, reason = "a function of the server's URL")]
     pub(crate) work: Box<dyn FnOnce(&str) -> anyhow::Result<()> + Send>,
 }
 
-/// Serves until it is asked to end.
+/// Serves until a signal ends it. `say_next` prints what to do next, unless there is work beside
+/// it.
 pub(crate) async fn serve(
     app: App,
     settings: &Settings,
     place: &Place,
-    hangups: Hangups,
-    beside: Option<Beside>,
-    say_what_next: impl FnOnce(&App, &str),
+    hangups: HangupSignals,
+    work: Option<BackgroundWork>,
+    say_next: impl FnOnce(&App, &str),
 ) -> anyhow::Result<()> {
     let listening = listen(app.clone()).await;
-    let listening = listening.with_context(|| format!("cannot listen at {}", settings.listen))?;
+    let listening = listening.with_context(|| format!("cannot listen on {}", settings.listen))?;
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let address = listening.address()?;
     hangups.renew(listening.certificate());
-    // It answers while it loads: those who watch over it can see that it does.
+    // The server answers health checks while it loads the queues.
     let answering = tokio::spawn(listening.run(async move { drop(ended.await) }));
     let stop = stopped()?;
     tokio::pin!(stop);
@@ -108,7 +115,7 @@ pub(crate) async fn serve(
     let url = format!("{scheme}://{address}");
     line(&format!("listening on {url}"));
     let mut done = Ok(());
-    if let Some(Beside { ending, work }) = beside {
+    if let Some(BackgroundWork { ending, work }) = work {
         let mut working = tokio::task::spawn_blocking(move || work(&url));
         tokio::select! {
             worked = &mut working => {
@@ -123,78 +130,83 @@ pub(crate) async fn serve(
             }
         }
     } else {
-        say_what_next(&app, &url);
+        say_next(&app, &url);
         stop.await;
     }
     if !is_quiet() {
-        // Whoever reads this may have stopped: that must not keep it from ending.
-        app.say("ending: answers that are being made are let out".into());
+        // By way of the log's own thread: a reader of standard error that has stopped must not
+        // delay the end.
+        app.say("ending: requests under way are answered".into());
     }
     drop(end);
     answering.await?;
     done
 }
 
-fn say_what_next(app: &App, url: &str, flag: &str) {
+/// Says who has access, and how to begin.
+fn say_next(app: &App, url: &str, data_option: &str) {
     if app.is_open() {
         say(format_args!(
-            "there are no keys: anybody on this machine may ask for anything, and nobody from elsewhere; jurybox server key add NAME{flag} --role admin makes one"
+            "There are no keys: this machine has access to everything, others to nothing. To create a key: jurybox server key add NAME{data_option} --role admin"
         ));
-        say(format_args!("what it can be asked: {url}/api; to begin with a queue:"));
+        say(format_args!("Next: open {url}/api, or create a queue:"));
         say(format_args!(
             "  curl -X PUT {url}/v1/queues/posts -H 'Content-Type: application/json' -d '{{\"evaluators\": [{{\"name\": \"spam\"}}]}}'"
         ));
     } else if app.is_shut() {
         say(format_args!(
-            "no key opens this: those there were have been revoked; jurybox server key add NAME{flag} --role admin makes one"
+            "All keys were revoked: nobody has access. Next: jurybox server key add NAME{data_option} --role admin"
         ));
     } else {
-        say(format_args!("what it can be asked, with a key: {url}/api"));
+        say(format_args!("Next: open {url}/api with a key"));
     }
 }
 
-/// What SIGHUP asks for: that the certificate be read again, so that one can be renewed without an interruption. It would end a process that
-/// does not note it, so it is noted before anything that may take long, as the wait for a folder or a database.
+/// The SIGHUP signals of this process: each makes the server read its certificate again.
+///
+/// An unhandled SIGHUP ends a process, so the handler is set before anything that may take long,
+/// such as waiting for a folder or a database.
 #[cfg(unix)]
-pub(crate) struct Hangups(tokio::signal::unix::Signal);
+pub(crate) struct HangupSignals(tokio::signal::unix::Signal);
 
 #[cfg(unix)]
-impl Hangups {
-    /// Notes them from now on.
-    pub(crate) fn noted(runtime: &tokio::runtime::Runtime) -> std::io::Result<Hangups> {
+impl HangupSignals {
+    /// Handles the signal from now on.
+    pub(crate) fn listen(runtime: &tokio::runtime::Runtime) -> std::io::Result<HangupSignals> {
         use tokio::signal::unix::{SignalKind, signal};
         let _within = runtime.enter();
-        signal(SignalKind::hangup()).map(Hangups)
+        signal(SignalKind::hangup()).map(HangupSignals)
     }
 
-    /// Reads the certificate again whenever one comes. Without a certificate it goes on all the same.
+    /// Reads the certificate again at every signal. Without a certificate, prints that there is
+    /// none.
     fn renew(mut self, certificate: Option<Certificate>) {
         tokio::spawn(async move {
             while self.0.recv().await.is_some() {
                 match certificate.as_ref().map(Certificate::renew) {
-                    None => say(format_args!("there is no certificate to be read again")),
-                    Some(Ok(())) => say(format_args!("the certificate was read again")),
-                    Some(Err(error)) => say(format_args!("the certificate stays as it was: {error}")),
+                    None => say(format_args!("SIGHUP: there is no certificate to read again")),
+                    Some(Ok(())) => say(format_args!("SIGHUP: the certificate was read again")),
+                    Some(Err(error)) => say(format_args!("SIGHUP: the earlier certificate is kept: {error}")),
                 }
             }
         });
     }
 }
 
-/// Nobody can ask for it here.
+/// Systems without SIGHUP: a certificate is read only at the start.
 #[cfg(not(unix))]
-pub(crate) struct Hangups;
+pub(crate) struct HangupSignals;
 
 #[cfg(not(unix))]
-impl Hangups {
-    pub(crate) fn noted(_: &tokio::runtime::Runtime) -> std::io::Result<Hangups> {
-        Ok(Hangups)
+impl HangupSignals {
+    pub(crate) fn listen(_: &tokio::runtime::Runtime) -> std::io::Result<HangupSignals> {
+        Ok(HangupSignals)
     }
 
     fn renew(self, _: Option<Certificate>) {}
 }
 
-/// When somebody asks it to end.
+/// Completes at Ctrl-C, or at SIGTERM on Unix.
 #[cfg(unix)]
 fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -207,7 +219,7 @@ fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// When somebody asks it to end.
+/// Completes at Ctrl-C, or at SIGTERM on Unix.
 #[cfg(not(unix))]
 fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { drop(tokio::signal::ctrl_c().await) })

@@ -1,0 +1,68 @@
+//! Alarms about changed evaluators and diagnostics of a fit, for the terminal and for JSON
+//! documents.
+
+use crate::messages::say;
+use jurybox::{Alarm, Doubt, Fitted};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Alarms and diagnostics as JSON. Both lists are empty where no jury was fitted.
+#[derive(Serialize, Default)]
+pub(crate) struct FitWarnings {
+    alarms: Vec<Value>,
+    diagnostics: Vec<String>,
+}
+
+impl FitWarnings {
+    pub(crate) fn of(fitted: &Fitted) -> FitWarnings {
+        FitWarnings {
+            alarms: fitted.alarms().iter().map(|alarm| document(alarm, fitted)).collect(),
+            diagnostics: fitted.doubts().iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// A document that ends with these lists.
+    pub(crate) fn after<T: Serialize>(self, body: T) -> WithFitWarnings<T> {
+        WithFitWarnings { body, warnings: self }
+    }
+}
+
+/// A document with the lists of [`FitWarnings`] at its end.
+#[derive(Serialize)]
+pub(crate) struct WithFitWarnings<T> {
+    #[serde(flatten)]
+    body: T,
+    #[serde(flatten)]
+    warnings: FitWarnings,
+}
+
+/// An alarm with the name of its evaluator and its message, in the fields of the Python package.
+fn document(alarm: &Alarm, fitted: &Fitted) -> Value {
+    json!({
+        "evaluator": alarm.evaluator.and_then(|at| fitted.evaluators().names().nth(at)),
+        "statistic": alarm.reading,
+        "since": alarm.since,
+        "until": alarm.until,
+        "before": alarm.before,
+        "after": alarm.after,
+        "confidence": alarm.confidence,
+        "message": message(alarm, fitted),
+    })
+}
+
+fn message(alarm: &Alarm, fitted: &Fitted) -> String {
+    alarm.sentence(fitted.evaluators(), |at| format!("time {at}"))
+}
+
+/// Prints alarms and diagnostics as warnings, with the option that helps.
+pub(crate) fn print(fitted: &Fitted) {
+    for alarm in fitted.alarms() {
+        say(format_args!("warning: {}", message(alarm, fitted)));
+    }
+    for doubt in fitted.doubts() {
+        match doubt {
+            Doubt::WrongWay { .. } => say(format_args!("warning: {doubt}: --invert NAMES")),
+            Doubt::AllAlike { .. } => say(format_args!("warning: {doubt}")),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `jurybox queue init`: a new queue.
+
+use super::super::names::{self, NameList};
+use super::super::queue_settings::QueueSettings;
+use super::QueueAddress;
+use crate::messages::{next, say};
+use jurybox::{Direction, Evaluator, Evaluators};
+use jurybox_server::{Config, Desk};
+
+/// The name of a queue that nobody named. Folders of earlier versions have it stored.
+const DEFAULT_NAME: &str = "desk";
+
+const EXAMPLES: &str = "\
+Examples:
+  # Three evaluators; 2% of the items are checked at random
+  jurybox queue init review --evaluators spam,abuse,reports --random-check-rate 0.02
+  # Low trust means high risk; two reviewers per item
+  jurybox queue init pairs --evaluators spam,trust --invert trust --quorum 2";
+
+/// Create a queue in a folder or a database
+///
+/// Repeated with the same settings, it changes nothing. `jurybox queue set` changes a queue.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    address: QueueAddress,
+    /// The evaluators, separated by commas
+    #[arg(long, value_name = "NAMES", required = true)]
+    evaluators: Vec<NameList>,
+    /// Evaluators whose low scores mean high
+    #[arg(long, value_name = "NAMES")]
+    invert: Vec<NameList>,
+    #[command(flatten)]
+    settings: QueueSettings,
+}
+
+/// Evaluators of these names, with the direction of the inverted ones set.
+pub(super) fn evaluators_of(evaluators: &[NameList], invert: &[NameList]) -> anyhow::Result<Evaluators> {
+    let mut all: Vec<Evaluator> = names::all(evaluators).into_iter().map(Evaluator::from).collect();
+    for name in &names::all(invert) {
+        let Some(evaluator) = all.iter_mut().find(|evaluator| evaluator.name == *name) else {
+            anyhow::bail!("--invert {name}: there is no such evaluator");
+        };
+        evaluator.direction = Direction::Low;
+    }
+    Ok(Evaluators::new(all)?)
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let config = Config::new(evaluators_of(&self.evaluators, &self.invert)?);
+        let config = self.settings.change(None).onto(config);
+        let queue = self.address.queue.as_deref().unwrap_or(DEFAULT_NAME);
+        Desk::create(&self.address.place, queue, &config, self.address.timeout())?;
+        say(format_args!(
+            "{}: a queue with the evaluators {}, ranked by `{}`.",
+            self.address.place, config.evaluators, config.policy
+        ));
+        next(format_args!("queue add {} FILE --id COLUMN", self.address.argument()));
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! Options about how tables are written.
+
+use super::columns::OUTPUT;
+use jurybox_files::{Format, Layout};
+
+/// How a table is written.
+#[derive(clap::Args)]
+pub(crate) struct TableOutput {
+    /// For spreadsheets: put an apostrophe before CSV text that they would run as a formula, ids
+    /// too
+    #[arg(long, help_heading = OUTPUT)]
+    safe_csv: bool,
+}
+
+impl TableOutput {
+    /// The layout, in this format unless the name of the output file says another.
+    pub(crate) fn layout(&self, format: Format) -> Layout {
+        Layout { format, safe_csv: self.safe_csv }
+    }
+}

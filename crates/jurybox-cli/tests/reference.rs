@@ -1,0 +1,42 @@
+//! The committed reference of the command line in the book is what the program writes.
+
+mod folder;
+
+use folder::Folder;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// A page is one screen of reference, not a chapter.
+const MAX_WORDS: usize = 1500;
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| Path::new(name).extension().is_some_and(|end| end == "md")).collect()
+}
+
+#[test]
+fn the_reference_in_the_book_is_current() {
+    let folder = Folder::new("reference");
+    folder.ok("man --markdown pages");
+    let book: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/src/reference"].iter().collect();
+    let written = folder.path("pages");
+    if env::var("TRYCMD").is_ok_and(|mode| mode == "overwrite") {
+        for stale in names(&book).difference(&names(&written)) {
+            fs::remove_file(book.join(stale)).unwrap();
+        }
+        fs::create_dir_all(&book).unwrap();
+        for name in names(&written) {
+            fs::copy(written.join(&name), book.join(&name)).unwrap();
+        }
+    }
+    let how = "to rewrite docs/src/reference: TRYCMD=overwrite cargo test -p jurybox-cli --test reference";
+    assert_eq!(names(&book), names(&written), "{how}");
+    for name in names(&written) {
+        let text = fs::read_to_string(written.join(&name)).unwrap();
+        assert!(text == fs::read_to_string(book.join(&name)).unwrap(), "{name} is stale; {how}");
+        let words = text.split_whitespace().count();
+        assert!(words <= MAX_WORDS, "{name}: {words} words, more than {MAX_WORDS}");
+    }
+}
