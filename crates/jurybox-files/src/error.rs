@@ -1,6 +1,6 @@
 //! The errors of reading, ranking, picking and learning rows, each with a stable code.
 //!
-//! Messages say what is wrong and where. Advice on what to do is left to callers, which know the
+//! Messages name the problem and its place. Advice on what to do is left to callers, which know the
 //! options or arguments; they choose it by variant, code and fields, never by the message.
 
 use crate::roles::{NotEvaluator, Role, spoken};
@@ -269,7 +269,7 @@ pub enum Error {
         place: RowPosition,
         /// The column of probabilities.
         column: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// A minimum reward that is not a finite number.
@@ -359,7 +359,7 @@ pub enum Error {
     Arrow {
         /// The name of the table.
         path: PathBuf,
-        /// What is wrong with them.
+        /// The problem.
         reason: String,
     },
     /// Rows that were read without all requested cells: a defect of this crate.
@@ -526,7 +526,7 @@ pub enum Error {
         place: RowPosition,
         /// The id of the item.
         id: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// Work that the caller stopped.
@@ -543,7 +543,7 @@ pub enum Error {
     State {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: jurybox::Error,
     },
 }

@@ -43,7 +43,7 @@ pub struct JoinedVerdicts {
     pub too_old: u64,
     /// Picked items without a verdict yet.
     pub waiting: u64,
-    /// Items with contradictory verdicts, none of which was learnt.
+    /// Items with contradictory verdicts; none was learnt.
     pub contradictory: ItemList,
     /// Items with a verdict that were not picked.
     pub unknown_items: ItemList,

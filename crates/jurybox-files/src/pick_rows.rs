@@ -157,7 +157,7 @@ pub enum PickNote {
     },
     /// Rows whose id another row has as well.
     SharedIds(ItemList),
-    /// The first round of a state whose policy makes no random picks. What is missed can then never
+    /// The first round of a state whose policy makes no random picks. Missed items can then never
     /// be estimated.
     NoRandomPicks {
         /// The policy of the state.

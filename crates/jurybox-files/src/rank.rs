@@ -1,6 +1,6 @@
 //! Ranking: the top K rows of a table in one pass, with memory of order K.
 //!
-//! Each thread computes the values of its rows and passes on those that may still be among the
+//! Each thread computes the values of its rows and passes on the rows that may still be among the
 //! best: not below the K-th best value so far, nor below the K-th best of the batch. Rows of text
 //! and of streams are passed on with their records. Rows of other sources are fetched by number
 //! afterwards, the K best only.
@@ -373,7 +373,7 @@ struct TopRows {
     by_key: HashMap<Option<Box<str>>, usize>,
     /// Candidates by row number; some are no longer among the best.
     kept: HashMap<u64, Candidate>,
-    /// The number of candidates above which those that are no longer among the best are dropped.
+    /// The number of candidates above which the ones no longer among the best are dropped.
     room: usize,
 }
 

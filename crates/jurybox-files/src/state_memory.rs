@@ -242,7 +242,7 @@ impl StateMemory {
 
     /// The number of files and rounds that both states have learnt.
     pub fn shared(&self, other: &StateMemory) -> usize {
-        // Files have two fingerprints, of which one may be missing. The larger count is right.
+        // Files have two fingerprints, and one may be missing. The larger count is right.
         let (by_rows, by_bytes): (Vec<&String>, Vec<&String>) = self
             .files
             .iter()
@@ -283,7 +283,7 @@ impl StateMemory {
         Ok(())
     }
 
-    /// What is wrong with a record that was read from a file, or `None`.
+    /// The problem of a record that was read from a file, or `None`.
     pub(crate) fn fault(&self) -> Option<String> {
         if self.files.len().max(self.picked_files.len()) > MOST_NAMES || self.rounds.len() > MOST {
             return Some(format!("it remembers more than {MOST} files or rounds"));

@@ -163,7 +163,7 @@ fn by_files(
     Ok(taught)
 }
 
-/// The rows of a chunk without those that were learnt before.
+/// The rows of a chunk that were not learnt before.
 #[derive(Default)]
 struct NewRowsOfChunk {
     scores: Vec<f64>,

@@ -1,11 +1,11 @@
-//! Warnings about tables: what was found odd though nothing failed.
+//! Warnings about tables: oddities that are not errors.
 
 use crate::cell_number::{self, Notation, ParsedCell};
 use crate::error::RowPosition;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A warning about a table: a result is possible, but may not be what was meant.
+/// A warning about a table: a result is possible, but may not be the intended one.
 ///
 /// ```
 /// let warning = jurybox_files::Warning::MissingColumn {

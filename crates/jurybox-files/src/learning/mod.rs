@@ -1,7 +1,7 @@
 //! Learning a state from rows with rewards, or from the verdicts on picks.
 //!
 //! The command line and the Python package share this code: it finds the files and rows that are
-//! new, checks the reward and the evaluators against the state, and remembers what was learnt, so
+//! new, checks the reward and the evaluators against the state, and records all that it learnt, so
 //! that nothing counts twice. Callers keep the state file and show the messages.
 //!
 //! | input | |
@@ -13,7 +13,7 @@
 //!
 //! The result is a new state with counts ([`LearnResult`], [`VerdictResult`]), or `None` if nothing
 //! was new. Messages are [`LearnNotice`]s: the host receives them as they arise, and the results
-//! have those that are known only at the end.
+//! have the notices that are known only at the end.
 
 mod from_picks;
 mod new_rows;
@@ -75,7 +75,7 @@ pub type OpenAgain<'a> = Box<dyn Fn(&ReadOptions, &Roles, bool) -> Result<Table,
 /// # drop((files, frame));
 /// ```
 pub enum RowInput<'a> {
-    /// Files and pipes. Those that were learnt before are recognised.
+    /// Files and pipes. Known ones are recognised.
     Files(Vec<PathBuf>),
     /// Rows of a stream, which are not recognised when they come again.
     Once(OpenOnce<'a>),
@@ -111,7 +111,7 @@ pub enum RowInput<'a> {
 /// ```
 pub trait LearnHost {
     /// Prepares a table before it is read: its threads, progress and [warnings](Table::on_warning),
-    /// of which only those that pass `shown` are shown.
+    /// shown only if they pass `shown`.
     fn prepare(&self, table: Table, shown: fn(&Warning) -> bool) -> Table;
 
     /// Receives the notices in the order in which they arise.
@@ -213,7 +213,7 @@ const ONE_IN: u64 = 50;
 /// with one column of ids the same rows in any order and format.
 ///
 /// In other tables with one column of ids, rows are skipped whose id, scores, reward and reviewer
-/// were learnt before, from a table or with a pick. Rows of which only the id was learnt are
+/// were learnt before, from a table or with a pick. Rows with only a known id are
 /// counted, and reported. Rows without a verdict are not remembered, and count in every table.
 ///
 /// Errors on rows that the state has picked from, because it has observed them: their verdicts are
@@ -355,8 +355,8 @@ enum NewInput<'a> {
 }
 
 impl NewInput<'_> {
-    /// For each source the rows that were learnt before; and the rows of all sources of which only
-    /// the id was.
+    /// For each source the rows that were learnt before; and the rows of all sources
+    /// with only a known id.
     fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
             NewInput::Files(files) => files.known(),

@@ -176,8 +176,8 @@ impl NewFiles {
         Ok(sources)
     }
 
-    /// For each file the rows whose verdicts were learnt before; and the rows of all files of which
-    /// only the id was.
+    /// For each file the rows whose verdicts were learnt before; and the rows of all files
+    /// with only a known id.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         let mut ids = ItemList::default();
         let rows = self.files.iter().map(|file| {
@@ -272,7 +272,7 @@ impl<'a> NewRows<'a> {
         Ok(Some(NewRows { open, scan: Some((over.clone(), scan)) }))
     }
 
-    /// The rows whose verdicts were learnt before, and those of which only the id was.
+    /// The rows whose verdicts were learnt before, and those with only a known id.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match &self.scan {
             Some((_, scan)) => (vec![scan.known.clone()], scan.known_ids.clone()),

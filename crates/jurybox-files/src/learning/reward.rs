@@ -1,4 +1,4 @@
-//! Checks of rewards against those that a state has learnt: direction, range, and leakage into
+//! Checks of rewards against the learnt ones: direction, range, and leakage into
 //! scores.
 
 use super::{LearnHost, LearnNotice};

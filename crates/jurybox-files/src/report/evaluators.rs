@@ -233,7 +233,7 @@ fn unique_parts(moments: &Moments) -> Option<UniqueParts> {
     Some(known.map(|a| (varies[a], row(a))).collect())
 }
 
-/// The weights, without those that depend on a few rows.
+/// Sets weights that depend on a few rows to `None`.
 fn without_few_rows(groups: &[Moments], mut weights: Vec<Option<Interval>>) -> Vec<Option<Interval>> {
     let all = merged(groups, groups.len());
     for (i, row) in unique_parts(&all).into_iter().flatten() {
@@ -263,7 +263,7 @@ fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
     Some(share.iter().map(|&l| l / (1.0 - l * l) / total).collect())
 }
 
-/// The effective number of evaluators with independent errors, among those that are related to the
+/// The effective number of evaluators with independent errors, among the ones related to the
 /// reward (without rewards: to each other). It is their number squared over the sum of squared
 /// error correlations.
 ///

@@ -1,4 +1,5 @@
-//! An upper bound of what was missed in rows that were not reviewed, from rows reviewed at random.
+//! An upper bound of the rewards missed in rows that were not reviewed, from rows reviewed at
+//! random.
 //!
 //! Rewards are weighted by the inverse of their review probability (Horvitz and Thompson 1952). The
 //! bound holds at all times at once: see [`greatest_mean`].
@@ -14,7 +15,7 @@ const RISK: f64 = 0.05;
 /// The number of standard deviations from which on a lack of verdicts is not chance.
 const CHANCE: f64 = 4.0;
 
-/// What was found and what may have been missed, for rewards between 0 and 1 in a table with the
+/// The rewards found and possibly missed, for rewards between 0 and 1 in a table with the
 /// review probability of each row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MissedEstimate {
@@ -124,7 +125,7 @@ impl MissedEstimate {
 }
 
 impl MissedSums {
-    /// Adds a row; NaN is a missing reward. The error says what is wrong.
+    /// Adds a row; NaN is a missing reward. The error is the problem in words.
     fn take(&mut self, reward: f64, probability: f64) -> Result<(), String> {
         if !(0.0..=1.0).contains(&probability) && !probability.is_nan() {
             return Err(format!("{probability} is not a probability"));

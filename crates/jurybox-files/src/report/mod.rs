@@ -82,7 +82,7 @@ pub struct Report {
     pub effective_evaluators: Option<f64>,
     /// What a top K would find, by several ways of ranking.
     pub top: Vec<TopCount>,
-    /// What was found and what may have been missed, if the table has the review probability of
+    /// The rewards found and possibly missed, if the table has the review probability of
     /// each row.
     pub missed: Option<MissedEstimate>,
     /// The reviewers, if a column names them and there are several.

@@ -59,7 +59,7 @@ impl Report {
         }
     }
 
-    /// The evaluators that are shown and those that are folded away, both in the order of
+    /// The shown and the folded-away evaluators, both in the order of
     /// usefulness.
     pub(super) fn shown(&self) -> (Vec<usize>, Vec<usize>) {
         let order = self.by_use();

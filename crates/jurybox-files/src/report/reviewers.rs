@@ -32,8 +32,8 @@ pub struct ReviewerReport {
     pub weight: f64,
 }
 
-/// The reviewers of a table, by the number of verdicts. Figures are those that `state` has learnt
-/// or, if it has none, those that the default policy learns from the table.
+/// The reviewers of a table, by the number of verdicts. Figures come from `state`
+/// or, if it has none, from the default policy taught with the table.
 pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerReport>, Error> {
     let verdicts = counts(table)?;
     let of = |jury: &Jury| {

@@ -7,7 +7,7 @@ use jurybox_draw::{counted, short};
 
 impl Report {
     /// The report as plain text: advice, evaluators in the order of usefulness, and warnings. With
-    /// a state, the weights are those that it has learnt.
+    /// a state, the weights are the learnt ones.
     pub fn to_table(&self) -> String {
         let width =
             self.evaluators.iter().map(|e| clipped(&e.name).chars().count()).max().unwrap_or(0).max(9);
