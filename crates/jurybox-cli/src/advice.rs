@@ -4,7 +4,7 @@
 //! Advice is chosen by the variant and the typed fields of an error, never by the words of its
 //! message.
 
-use jurybox_files::{Error, Odd, Told, Warning};
+use jurybox_files::{Error, OddColumn, LearnNotice, Warning};
 use std::fmt;
 
 /// Advice on values that were learnt from labels of chosen items only.
@@ -38,7 +38,7 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
             return Some(advised.advice.clone());
         }
         let of_lab = || match cause.downcast_ref() {
-            Some(jurybox_lab::Error::Table(error)) => Some(error),
+            Some(jurybox_lab::Error::PaperTable(error)) => Some(error),
             _ => None,
         };
         cause.downcast_ref().or_else(of_lab).and_then(on_files)
@@ -85,7 +85,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// `--label` options for the first words of a reward column, to be completed with their numbers.
-pub(crate) fn labels(odd: &Odd) -> String {
+pub(crate) fn labels(odd: &OddColumn) -> String {
     let flag = |(_, word): &(_, String)| {
         if word.contains(',') {
             format!("--label '\"{word}\"=NUMBER'")
@@ -99,12 +99,12 @@ pub(crate) fn labels(odd: &Odd) -> String {
 }
 
 /// Advice on a notice of `learn`, if there is any.
-pub(crate) fn on_told(told: &Told) -> Option<String> {
+pub(crate) fn on_told(told: &LearnNotice) -> Option<String> {
     match told {
-        Told::Known { .. } | Told::KnownRows { .. } | Told::KnownVerdicts { .. } => {
+        LearnNotice::LearntFile { .. } | LearnNotice::LearntRows { .. } | LearnNotice::LearntVerdicts { .. } => {
             Some("--again counts it again".into())
         }
-        Told::Warning(warning) => on_warning(warning),
+        LearnNotice::Warning(warning) => on_warning(warning),
         _ => None,
     }
 }
@@ -114,10 +114,10 @@ const ONE_SCALE: &str =
     "a column has one scale: write all of it as shares such as 13% and 4/5, or none of it";
 
 /// How to get the input of a part of the paper that was skipped.
-pub(crate) fn on_skipped(part: jurybox_lab::Skipped) -> &'static str {
+pub(crate) fn on_skipped(part: jurybox_lab::SkippedPart) -> &'static str {
     match part {
-        jurybox_lab::Skipped::NoContent => "name it with --data DIR",
-        jurybox_lab::Skipped::NoPredictions => {
+        jurybox_lab::SkippedPart::NoContent => "name it with --data DIR",
+        jurybox_lab::SkippedPart::NoPredictions => {
             "make them with `train.py --data DIR --out FILE.csv`, then pass --jester FILE.csv"
         }
     }
@@ -193,11 +193,11 @@ fn on_files(error: &Error) -> Option<String> {
         Error::DuplicateColumn { .. } => "rename one".into(),
         Error::NoEvaluator { .. } => "name them with --evaluators".into(),
         Error::NoneOfTheEvaluators { .. } => "name its columns with --evaluators, or leave the file out".into(),
-        Error::Turned { column } => {
+        Error::DirectionChanged { column } => {
             format!("leave `{column}` out of --invert, or learn a new state with it")
         }
         Error::NotInvertible { column } => format!("leave `{column}` out of --invert"),
-        Error::NoneWanted => "pass -k 1 or more".into(),
+        Error::ZeroRows => "pass -k 1 or more".into(),
         Error::NotRewards { .. } => {
             "learn from verdicts with `jurybox learn` and pass the --state, or pass -k instead of --min-reward".into()
         }
@@ -207,7 +207,7 @@ fn on_files(error: &Error) -> Option<String> {
         Error::OtherReward { learnt, .. } => {
             format!("pass --reward {}, or learn another state with --state", learnt.name)
         }
-        Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
+        Error::SharedHistory { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
         Error::OtherPolicy { .. } => "leave --policy out, or use another state with --state".into(),
         Error::TwoRoles { column, .. } => format!(
             "name it for one of them; for both, give the file a copy of `{column}` under another name"
@@ -228,7 +228,7 @@ fn on_files(error: &Error) -> Option<String> {
             "pass the picks with --picks and the verdicts on them with --verdicts, or count the rows twice with --again"
                 .into()
         }
-        Error::ArePicks { .. } => "pass them with --picks, and the verdicts on them with --verdicts".into(),
+        Error::UnexpectedPicks { .. } => "pass them with --picks, and the verdicts on them with --verdicts".into(),
         Error::NotAVerdict { .. } => "name the column of the verdicts with --reward".into(),
         Error::NoVerdictColumn { .. } => "name another with --reward".into(),
         Error::NotPicks { .. } => "pass what `jurybox pick` wrote".into(),
@@ -258,8 +258,8 @@ mod tests {
         let errors = [
             Error::Directory { path: "folder".into() },
             Error::Empty { path: "a.csv".into() },
-            Error::NoneWanted,
-            Error::Turned { column: "spam".into() },
+            Error::ZeroRows,
+            Error::DirectionChanged { column: "spam".into() },
             Error::NotAVerdict { column: "spam".into() },
         ];
         for error in errors {

@@ -8,7 +8,7 @@ use crate::pages::{LiveUpdates, Sessions};
 use crate::problem::Problem;
 use crate::rate_limit::RateLimits;
 use crate::settings::Settings;
-use jurybox_server::{Answer, Call, Door, Error, Queue, Service};
+use jurybox_server::{Answer, Call, LocalSocket, Error, Queue, Service};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,8 +94,8 @@ impl App {
 
     /// Opens a local socket for commands on this machine, which would otherwise have to wait for
     /// the folder's lock. It closes when the result is dropped.
-    pub fn open_local_socket(&self, folder: &Path) -> Option<Door> {
-        self.0.service.open_door(folder)
+    pub fn open_local_socket(&self, folder: &Path) -> Option<LocalSocket> {
+        self.0.service.open_local_socket(folder)
     }
 
     /// Writes a line to standard error, beside the log, without waiting.
@@ -117,7 +117,7 @@ impl App {
             match self.0.service.queue(&name) {
                 Ok(_) => {}
                 // An unreachable database fails for every queue.
-                Err(error) if error.is_passing() => return Err(error),
+                Err(error) if error.is_transient() => return Err(error),
                 Err(error) => failed.push((name, error)),
             }
         }

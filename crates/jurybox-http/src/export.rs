@@ -1,8 +1,8 @@
 //! The export of a queue as a table with one item per row.
 
 use crate::time::Time;
-use jurybox_files::Cell;
-use jurybox_server::{Error, ExportPage, Exported, ExportedPick, ExportedVerdict, Skipped, Source};
+use jurybox_files::RecordCell;
+use jurybox_server::{Error, ExportPage, ExportedItem, ExportedPick, ExportedVerdict, SkippedItem, VerdictSource};
 use serde_json::{Value, json};
 
 /// The most items of a page, and about how many bytes of payload it should have. The first page is
@@ -12,27 +12,27 @@ const BYTES: u64 = 4 << 20;
 const FIRST: u64 = BYTES / (256 << 10);
 
 /// The verdict that the flat columns show: the one that decides the item, else the last.
-fn shown_verdict(row: &Exported) -> Option<&ExportedVerdict> {
+fn shown_verdict(row: &ExportedItem) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
 
 /// The label of the final reward: of the shown verdict, or of the last verdict with that reward.
 /// None if no verdict has it, as with a median between two.
-fn label(row: &Exported) -> Option<String> {
+fn label(row: &ExportedItem) -> Option<String> {
     let last = shown_verdict(row)?;
     let says = |verdict: &&ExportedVerdict| row.reward.is_none_or(|reward| verdict.reward == reward);
     Some(last).filter(says).or_else(|| row.verdicts.iter().rev().find(says))?.label.clone()
 }
 
-fn pick(row: &Exported) -> Option<ExportedPick> {
+fn pick(row: &ExportedItem) -> Option<ExportedPick> {
     shown_verdict(row)?.pick
 }
 
 fn source(verdict: &ExportedVerdict) -> &'static str {
     match verdict.source {
-        Source::Reviewer => "reviewer",
-        Source::Appeal => "appeal",
-        Source::Automatic => "automatic",
+        VerdictSource::Reviewer => "reviewer",
+        VerdictSource::Appeal => "appeal",
+        VerdictSource::Automatic => "automatic",
     }
 }
 
@@ -60,7 +60,7 @@ fn verdict_json(verdict: &ExportedVerdict) -> Value {
 }
 
 /// A skip with its reviewer and reason, as JSON.
-fn skip_json(skip: &Skipped) -> Value {
+fn skip_json(skip: &SkippedItem) -> Value {
     json!({"reviewer": skip.reviewer, "reason": skip.reason, "skipped_at": Time(skip.at).to_string()})
 }
 
@@ -82,54 +82,54 @@ pub fn columns(
     evaluators: &[String],
     tags: &[String],
     random_checks_only: bool,
-) -> Vec<(String, Cell<Exported>)> {
+) -> Vec<(String, RecordCell<ExportedItem>)> {
     let taken: Vec<&String> = evaluators.iter().chain(tags).collect();
     let ours = |name: &str, cell| (free_name(name, &taken), cell);
     let mut columns = vec![
-        ours("item", Cell::Text(Box::new(|row: &Exported| Some(row.id.clone())))),
-        ours("arrived_at", Cell::Time(Box::new(|row| Some(row.arrived)))),
-        ours("state", Cell::Text(Box::new(|row| Some(if row.closed { "closed" } else { "open" }.into())))),
+        ours("item", RecordCell::Text(Box::new(|row: &ExportedItem| Some(row.id.clone())))),
+        ours("arrived_at", RecordCell::Time(Box::new(|row| Some(row.arrived)))),
+        ours("state", RecordCell::Text(Box::new(|row| Some(if row.closed { "closed" } else { "open" }.into())))),
     ];
     for (at, name) in evaluators.iter().enumerate() {
         columns
-            .push((name.clone(), Cell::Number(Box::new(move |row| row.scores.get(at).copied().flatten()))));
+            .push((name.clone(), RecordCell::Number(Box::new(move |row| row.scores.get(at).copied().flatten()))));
     }
     for name in tags {
         let tag = name.clone();
-        columns.push((name.clone(), Cell::Text(Box::new(move |row| row.tags.get(&tag).cloned()))));
+        columns.push((name.clone(), RecordCell::Text(Box::new(move |row| row.tags.get(&tag).cloned()))));
     }
     columns.extend([
         ours(
             "reward",
-            Cell::Number(Box::new(move |row: &Exported| {
-                row.reward.filter(|_| !random_checks_only || row.audit.is_some())
+            RecordCell::Number(Box::new(move |row: &ExportedItem| {
+                row.reward.filter(|_| !random_checks_only || row.random_check.is_some())
             })),
         ),
-        ours("label", Cell::Text(Box::new(label))),
-        ours("reviewer", Cell::Text(Box::new(|row| Some(shown_verdict(row)?.reviewer.clone())))),
-        ours("source", Cell::Text(Box::new(|row| Some(source(shown_verdict(row)?).into())))),
+        ours("label", RecordCell::Text(Box::new(label))),
+        ours("reviewer", RecordCell::Text(Box::new(|row| Some(shown_verdict(row)?.reviewer.clone())))),
+        ours("source", RecordCell::Text(Box::new(|row| Some(source(shown_verdict(row)?).into())))),
         ours(
             "probability",
-            Cell::Number(Box::new(move |row| {
-                if random_checks_only { row.audit } else { pick(row).map(|pick| pick.probability) }
+            RecordCell::Number(Box::new(move |row| {
+                if random_checks_only { row.random_check } else { pick(row).map(|pick| pick.probability) }
             })),
         ),
-        ours("explored", Cell::Flag(Box::new(|row| Some(pick(row)?.explored)))),
-        ours("model_id", Cell::Whole(Box::new(|row| pick(row)?.model))),
-        ours("claimed_at", Cell::Time(Box::new(|row| pick(row)?.claimed))),
-        ours("given_at", Cell::Time(Box::new(|row| Some(shown_verdict(row)?.given)))),
-        ours("observed_at", Cell::Time(Box::new(|row| shown_verdict(row)?.observed))),
-        ours("due_at", Cell::Time(Box::new(|row| row.due))),
-        ours("payload", Cell::Json(Box::new(|row| row.payload.clone()))),
+        ours("explored", RecordCell::Flag(Box::new(|row| Some(pick(row)?.explored)))),
+        ours("model_id", RecordCell::Whole(Box::new(|row| pick(row)?.model))),
+        ours("claimed_at", RecordCell::Time(Box::new(|row| pick(row)?.claimed))),
+        ours("given_at", RecordCell::Time(Box::new(|row| Some(shown_verdict(row)?.given)))),
+        ours("observed_at", RecordCell::Time(Box::new(|row| shown_verdict(row)?.observed))),
+        ours("due_at", RecordCell::Time(Box::new(|row| row.due))),
+        ours("payload", RecordCell::Json(Box::new(|row| row.payload.clone()))),
         ours(
             "verdicts",
-            Cell::Json(Box::new(|row| {
+            RecordCell::Json(Box::new(|row| {
                 Some(Value::from(row.verdicts.iter().map(verdict_json).collect::<Vec<_>>()).to_string())
             })),
         ),
         ours(
             "skips",
-            Cell::Json(Box::new(|row| {
+            RecordCell::Json(Box::new(|row| {
                 Some(Value::from(row.skips.iter().map(skip_json).collect::<Vec<_>>()).to_string())
             })),
         ),
@@ -165,11 +165,11 @@ mod tests {
     use super::*;
 
     fn page(after: u64, many: u64, payload: usize, all: u64) -> ExportPage {
-        let item = |n: u64| Exported {
+        let item = |n: u64| ExportedItem {
             id: format!("p{n}"),
             arrived: 0,
             due: None,
-            audit: None,
+            random_check: None,
             closed: false,
             scores: Vec::new(),
             tags: std::collections::BTreeMap::default(),
@@ -205,7 +205,7 @@ mod tests {
         let verdict = |label: &str, reward: f64, decides: bool| ExportedVerdict {
             id: label.into(),
             reviewer: label.into(),
-            source: Source::Reviewer,
+            source: VerdictSource::Reviewer,
             label: Some(label.into()),
             note: None,
             reward,
@@ -217,7 +217,7 @@ mod tests {
         };
         let decided = |reward: Option<f64>| {
             let row = page(0, 1, 0, 1).items.remove(0);
-            label(&Exported {
+            label(&ExportedItem {
                 reward,
                 verdicts: vec![verdict("no", 0.0, false), verdict("yes", 1.0, true)],
                 ..row

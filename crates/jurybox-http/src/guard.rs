@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use jurybox_server::{Error, Key, Role, Service, hash_of_secret};
+use jurybox_server::{Error, ApiKey, Role, Service, hash_of_secret};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -123,7 +123,7 @@ pub(crate) struct Keys {
 
 /// A key, and when its last use was stored.
 struct LoadedKey {
-    key: Key,
+    key: ApiKey,
     noted: AtomicI64,
 }
 
@@ -315,7 +315,7 @@ fn note_use(app: &App, caller: &Caller) {
     let (keys, now) = (app.0.keys.all(), now());
     let Some(known) = caller.key.and_then(|key| keys.get(&key)) else { return };
     let noted = known.noted.load(Ordering::Relaxed);
-    if now < noted.saturating_add(Key::USED_WITHIN) || app.0.keys.noting.swap(true, Ordering::AcqRel) {
+    if now < noted.saturating_add(ApiKey::USED_WITHIN) || app.0.keys.noting.swap(true, Ordering::AcqRel) {
         return;
     }
     known.noted.store(now, Ordering::Relaxed);
@@ -352,11 +352,11 @@ fn session_caller(app: &App, request: &Request) -> Option<Caller> {
 }
 
 /// The caller that a key stands for, unless it has expired.
-fn caller_by_key(key: &Key) -> Result<Caller, Problem> {
+fn caller_by_key(key: &ApiKey) -> Result<Caller, Problem> {
     if key.has_expired(now()) {
         return Err(expired());
     }
-    let Key { name, roles, queues, reviewer, hash, .. } = key.clone();
+    let ApiKey { name, roles, queues, reviewer, hash, .. } = key.clone();
     let is_bound = reviewer.is_some();
     Ok(Caller {
         actor: name,
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn a_key_is_its_reviewer_alone_and_only_until_it_expires() {
-        let key = Key {
+        let key = ApiKey {
             name: "desk".into(),
             roles: vec![Role::Admin],
             queues: Vec::new(),
@@ -491,10 +491,10 @@ mod tests {
         let ann = caller_by_key(&key).unwrap();
         assert!(ann.is("ann").is_ok() && ann.is("bob").is_err());
         assert_eq!((ann.reviews_as(), ann.actor.as_str()), (Some("ann"), "desk"));
-        let tool = caller_by_key(&Key { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
+        let tool = caller_by_key(&ApiKey { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
         assert!(tool.is("ann").is_ok() && tool.is("bob").is_ok());
-        assert!(caller_by_key(&Key { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
-        assert!(caller_by_key(&Key { expires: Some(now()), ..key }).is_err());
+        assert!(caller_by_key(&ApiKey { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
+        assert!(caller_by_key(&ApiKey { expires: Some(now()), ..key }).is_err());
     }
 
     /// Before keys are read, requests are answered with 503 and not with 401.

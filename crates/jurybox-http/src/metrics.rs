@@ -1,7 +1,7 @@
 //! Metrics in the OpenMetrics text format, for Prometheus.
 
 use crate::process_metrics::Process;
-use jurybox_server::{Standing, Webhook};
+use jurybox_server::{QueueStatus, Webhook};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -181,7 +181,7 @@ impl Metrics {
     /// All metrics as text, with the current numbers of these queues and webhooks.
     pub(crate) fn text(
         &self,
-        queues: &[(String, Standing)],
+        queues: &[(String, QueueStatus)],
         hooks: &[Webhook],
         dropped: u64,
         up: bool,

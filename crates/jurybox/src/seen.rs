@@ -2,7 +2,7 @@
 
 use crate::estimate::MOST_COUNTED;
 use crate::estimate::ladder::LATEST;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Counts of what a jury has seen.
 ///
@@ -11,7 +11,8 @@ use serde::Serialize;
 /// assert_eq!(jury.seen().rounds, 0);
 /// # Ok::<(), jurybox::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Seen {
     /// Rounds observed.
     pub rounds: u64,

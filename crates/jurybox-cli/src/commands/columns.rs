@@ -5,7 +5,7 @@ use super::names::{self, NameList, NameNumbers};
 use super::progress;
 use crate::{advice, messages};
 use jurybox::Evaluator;
-use jurybox_files::{Decimal, Format, Long, Reading, Remembered, Roles, Table, Taken, Warning, expand};
+use jurybox_files::{Decimal, Format, LongFormat, ReadOptions, StateMemory, Roles, Table, ColumnRoles, Warning, expand};
 use std::path::PathBuf;
 
 /// How many columns a message lists.
@@ -67,12 +67,12 @@ struct FileFormatArgs {
     /// One grade per row: columns of item, judge and grade, pivoted in memory; other columns keep
     /// their first value
     #[arg(long, help_heading = FILE_FORMAT, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
-    long: Option<Long>,
+    long: Option<LongFormat>,
 }
 
 impl FileFormatArgs {
-    fn reading(&self) -> Reading {
-        Reading {
+    fn reading(&self) -> ReadOptions {
+        ReadOptions {
             format: self.input_format,
             delimiter: self.delimiter,
             header: self.no_header.then_some(false),
@@ -96,9 +96,9 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-fn long(text: &str) -> Result<Long, String> {
+fn long(text: &str) -> Result<LongFormat, String> {
     match &*text.parse::<NameList>()? {
-        [item, judge, grade] => Ok(Long { item: item.clone(), judge: judge.clone(), grade: grade.clone() }),
+        [item, judge, grade] => Ok(LongFormat { item: item.clone(), judge: judge.clone(), grade: grade.clone() }),
         _ => Err("write three columns, such as item,judge,grade".into()),
     }
 }
@@ -145,7 +145,7 @@ pub(crate) struct CommandColumns<'a> {
     /// Evaluators of a state.
     pub(crate) known: &'a [Evaluator],
     /// The files and columns that the state has learnt from.
-    pub(crate) memory: Option<&'a Remembered>,
+    pub(crate) memory: Option<&'a StateMemory>,
     /// Whether rows are read more than once.
     pub(crate) again: bool,
 }
@@ -178,7 +178,7 @@ impl ColumnArgs {
             called: special.called.clone(),
             reward: special.reward.cloned(),
             labels: special.labels.clone(),
-            learnt_reward: special.memory.and_then(Remembered::reward).map(|reward| reward.name),
+            learnt_reward: special.memory.and_then(StateMemory::reward).map(|reward| reward.name),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
             reviewer: special.reviewer.cloned(),
@@ -265,9 +265,9 @@ impl ColumnArgs {
     /// Warns of numeric columns that the state does not know and that may be evaluators. A state
     /// whose evaluators were named on purpose gets no warning.
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
-    pub(crate) fn warn_of_unknown(&self, taken: &Taken, memory: Option<&Remembered>) {
+    pub(crate) fn warn_of_unknown(&self, taken: &ColumnRoles, memory: Option<&StateMemory>) {
         let unknown: Vec<String> = taken.unknown_to_the_jury().map(|name| format!("`{name}`")).collect();
-        if unknown.is_empty() || !memory.is_some_and(Remembered::took_evaluators_by_rule) {
+        if unknown.is_empty() || !memory.is_some_and(StateMemory::took_evaluators_by_rule) {
             return;
         }
         let are = if unknown.len() == 1 { "is" } else { "are" };
@@ -278,7 +278,7 @@ impl ColumnArgs {
     }
 
     /// The file format, as far as it was given.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> ReadOptions {
         self.format.reading()
     }
 

@@ -2,7 +2,7 @@
 //! documents.
 
 use crate::messages::say;
-use jurybox::{Alarm, Doubt, Fitted};
+use jurybox::{Alarm, Diagnostic, Fitted};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -61,8 +61,8 @@ pub(crate) fn print(fitted: &Fitted) {
     }
     for doubt in fitted.doubts() {
         match doubt {
-            Doubt::WrongWay { .. } => say(format_args!("warning: {doubt}: --invert NAMES")),
-            Doubt::AllAlike { .. } => say(format_args!("warning: {doubt}")),
+            Diagnostic::WrongWay { .. } => say(format_args!("warning: {doubt}: --invert NAMES")),
+            Diagnostic::AllAlike { .. } => say(format_args!("warning: {doubt}")),
         }
     }
 }

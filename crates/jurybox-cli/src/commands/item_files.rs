@@ -6,7 +6,7 @@ use crate::messages::say;
 use anyhow::bail;
 use jurybox::Evaluator;
 use jurybox::toolbox::hash_text;
-use jurybox_files::{Error, Records, Table, Want, expand, is_answer, is_ours};
+use jurybox_files::{Error, KeepRecords, Table, ScanRequest, expand, is_verdict_name, is_output_name};
 use jurybox_server::{Answer, FileColumns, GOLDEN, Json, NewItem, Rejected, Request};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -154,7 +154,7 @@ impl ItemFiles {
         let mut aside: Vec<String> = present.iter().filter(|column| !scores(column)).cloned().collect();
         let answers: Vec<String> = if guesses {
             let free = |name: &String| {
-                is_answer(name) && !given.evaluators.contains(name) && !present.contains(name)
+                is_verdict_name(name) && !given.evaluators.contains(name) && !present.contains(name)
             };
             found.into_iter().flatten().filter(free).collect()
         } else {
@@ -171,10 +171,10 @@ impl ItemFiles {
         };
         let free: Vec<&String> = table.whole_columns().filter(free).collect();
         if uses.shown.is_empty() && must_show {
-            let shown = free.iter().filter(|name| !is_answer(name) && !is_ours(name));
+            let shown = free.iter().filter(|name| !is_verdict_name(name) && !is_output_name(name));
             uses.shown = shown.map(|name| (*name).clone()).collect();
         }
-        let answers = free.iter().filter(|name| is_answer(name) && !uses.shown.contains(name));
+        let answers = free.iter().filter(|name| is_verdict_name(name) && !uses.shown.contains(name));
         let answers = answers.map(|name| (*name).clone()).collect();
         let other_columns = uses.tags.values().chain(&uses.shown).cloned().collect();
         Ok(ItemFiles { table, files, uses, other_columns, missing_columns, answers })
@@ -201,7 +201,7 @@ impl ItemFiles {
         mut ask: impl FnMut(Request) -> anyhow::Result<Answer>,
     ) -> anyhow::Result<AddSummary> {
         let names: Vec<String> = self.table.taken().evaluators().names().map(String::from).collect();
-        let records = if self.other_columns.is_empty() { Records::None } else { Records::All };
+        let records = if self.other_columns.is_empty() { KeepRecords::None } else { KeepRecords::All };
         let (mut summary, mut waiting, mut failed) = (AddSummary::default(), Vec::new(), None);
         let (mut known, mut nameless): (HashSet<u64>, Vec<Rejected>) = Default::default();
         let (mut repeated_rows, mut without_id, mut without_payload) = (0, 0, 0);
@@ -210,7 +210,7 @@ impl ItemFiles {
         let mut send =
             |items: Vec<NewItem>, summary: &mut AddSummary| summary.add(ask(Request::Items(items))?);
         let scanned = self.table.scan(
-            Want { key: true, records, ..Want::default() },
+            ScanRequest { key: true, records, ..Want::default() },
             |mut part| {
                 let cells = self.table.travelling(&part, &self.other_columns)?;
                 Ok((part.batch.scores().to_vec(), part.batch.keys().to_vec(), cells))

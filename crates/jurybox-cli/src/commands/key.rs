@@ -6,7 +6,7 @@ use crate::output;
 use anyhow::bail;
 use clap::Subcommand;
 use jurybox_files::{date_of, days_from};
-use jurybox_server::{Key, Keyring, NewKey, Role};
+use jurybox_server::{ApiKey, Keyring, NewKey, Role};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -121,7 +121,7 @@ fn day_of(at: i64) -> String {
 }
 
 /// A line about a key: name, roles, queues, reviewer, dates of creation and expiry, and last use.
-fn about(key: &Key, now: i64) -> String {
+fn about(key: &ApiKey, now: i64) -> String {
     let roles: Vec<&str> = key.roles.iter().copied().map(Role::name).collect();
     let queues = if key.queues.is_empty() { "all queues".into() } else { key.queues.join(",") };
     let speaks = match &key.reviewer {

@@ -10,7 +10,7 @@ use crate::{advice, output};
 use anyhow::{anyhow, bail};
 use jurybox::Spec;
 use jurybox_files::{
-    Error, Given, Host, Learning, Lesson, Remembered, Roles, State, Table, Told, Warning, counted, expand,
+    Error, RowInput, LearnHost, LearnOptions, LearnResult, StateMemory, Roles, State, Table, LearnNotice, Warning, counted, expand,
     learn_rows,
 };
 use serde_json::json;
@@ -103,7 +103,7 @@ impl Args {
             };
             return learn_picks::run(self, &before);
         }
-        let files = Given::Files(expand(&self.columns.files)?);
+        let files = RowInput::Files(expand(&self.columns.files)?);
         let learnt = learn_rows(before.as_ref(), files, &self.learning(), &mut self.host(before.as_ref()));
         let Some(lesson) = learnt.map_err(|error| self.with_options(error))? else {
             if let Some(before) = before.filter(|_| self.json) {
@@ -116,7 +116,7 @@ impl Args {
         self.tell(&lesson);
         lesson.remarks().into_iter().for_each(|remark| self.host(None).tell(remark));
         fit_warnings::print(&lesson.state.jury.fit());
-        let Lesson { state, taught } = &lesson;
+        let LearnResult { state, taught } = &lesson;
         if self.json {
             let counts = output::renamed(taught, &LEARNT)?;
             output::versioned("learn", summary_with_warnings(&state.jury, &counts))?;
@@ -130,7 +130,7 @@ impl Args {
         Ok(())
     }
 
-    fn learning(&self) -> Learning {
+    fn learning(&self) -> LearnOptions {
         let roles = Roles {
             reward: self.reward.clone(),
             labels: self.labels.all(),
@@ -139,7 +139,7 @@ impl Args {
             context: names::all(&self.context),
             ..self.columns.roles()
         };
-        Learning {
+        LearnOptions {
             reading: self.columns.reading(),
             roles,
             policy: self.policy.clone(),
@@ -154,7 +154,7 @@ impl Args {
         TerminalHost(&self.columns, before.map(|state| &state.memory))
     }
 
-    fn tell(&self, Lesson { state, taught }: &Lesson) {
+    fn tell(&self, LearnResult { state, taught }: &LearnResult) {
         let trusted = (taught.used > 0).then(|| most_trusted(&state.jury.fit())).flatten();
         self.columns.say(format_args!(
             "Learnt from {} in {} ({}), with `{}`.{}",
@@ -170,7 +170,7 @@ impl Args {
     fn with_options(&self, error: Error) -> anyhow::Error {
         let state = self.state.display();
         match error {
-            Error::NotSeated { evaluator } => anyhow!("--drop {evaluator}: {state} has no such evaluator"),
+            Error::NotInState { evaluator } => anyhow!("--drop {evaluator}: {state} has no such evaluator"),
             Error::ForgottenAndNamed { evaluator } => {
                 anyhow!("`{evaluator}` is in both --drop and --evaluators")
             }
@@ -183,9 +183,9 @@ impl Args {
 }
 
 /// The terminal as the host of learning: shows progress, and prints notices as they come.
-pub(super) struct TerminalHost<'a>(&'a ColumnArgs, Option<&'a Remembered>);
+pub(super) struct TerminalHost<'a>(&'a ColumnArgs, Option<&'a StateMemory>);
 
-impl Host for TerminalHost<'_> {
+impl LearnHost for TerminalHost<'_> {
     fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
         self.0.watched(table).heard(move |warning| {
             if worth(warning) {
@@ -194,16 +194,16 @@ impl Host for TerminalHost<'_> {
         })
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: LearnNotice) {
         let warning = if told.is_warning() { "warning: " } else { "" };
-        if let Told::Warning(warning) = &told {
+        if let LearnNotice::Warning(warning) = &told {
             return warn(warning);
         }
         match advice::on_told(&told) {
             Some(advice) => self.0.say(format_args!("{warning}{told}; {advice}")),
             None => self.0.say(format_args!("{warning}{told}")),
         }
-        if let Told::Taken(taken) = &told {
+        if let LearnNotice::Columns(taken) = &told {
             self.0.warn_of_unknown(taken, self.1);
         }
     }

@@ -6,7 +6,7 @@ use super::state::{LEARNT, most_trusted, summary_with_warnings, write_back};
 use crate::messages::{next, shell, wrote};
 use crate::output;
 use anyhow::bail;
-use jurybox_files::{Given, Host, Joining, Returned, State, TakenBack, counted, expand, learn_verdicts};
+use jurybox_files::{RowInput, LearnHost, VerdictOptions, VerdictResult, State, JoinedVerdicts, counted, expand, learn_verdicts};
 
 /// Adds the verdicts on picks to the state that made the picks.
 pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
@@ -16,7 +16,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         bail!("pass --reward, the column of the verdicts");
     };
     let together = args.verdicts.is_empty();
-    let how = Joining {
+    let how = VerdictOptions {
         reading: args.columns.reading(),
         id: id.clone(),
         reward,
@@ -28,11 +28,11 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
     };
     let picks = expand(&args.picks)?;
     let verdicts = if together { picks.clone() } else { expand(&args.verdicts)? };
-    let (picks, verdicts) = (Given::Files(picks), Given::Files(verdicts));
+    let (picks, verdicts) = (RowInput::Files(picks), RowInput::Files(verdicts));
     let Some(returned) = learn_verdicts(before, picks, verdicts, &how, &mut args.host(None))? else {
-        return document(args, before, &TakenBack::default());
+        return document(args, before, &JoinedVerdicts::default());
     };
-    let Returned { state, back } = &returned;
+    let VerdictResult { state, back } = &returned;
     if back.used + back.passed_over > 0 {
         write_back(state, &args.state, |message| args.columns.say(message))?;
     }
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn document(args: &Args, state: &State, back: &TakenBack) -> anyhow::Result<()> {
+fn document(args: &Args, state: &State, back: &JoinedVerdicts) -> anyhow::Result<()> {
     if args.json {
         let counts = output::renamed(back, &LEARNT)?;
         output::versioned("learn", summary_with_warnings(&state.jury, &counts))

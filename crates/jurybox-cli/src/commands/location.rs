@@ -1,14 +1,14 @@
 //! The location of queues on the command line: a folder or a PostgreSQL database.
 
-use jurybox_server::Place;
+use jurybox_server::StoreLocation;
 use std::ffi::OsString;
 
 /// Parses a location: a folder, `env:NAME` or `file:PATH` with the URL of a database, or the URL
 /// itself.
 ///
 /// A variable or a file keeps a password off the command line, where other users could read it.
-pub(crate) fn parse(argument: OsString) -> Result<Place, String> {
-    let Some(text) = argument.to_str() else { return Ok(Place::Folder(argument.into())) };
+pub(crate) fn parse(argument: OsString) -> Result<StoreLocation, String> {
+    let Some(text) = argument.to_str() else { return Ok(StoreLocation::Folder(argument.into())) };
     if let Some(name) = text.strip_prefix("env:") {
         let url = std::env::var(name).map_err(|_| format!("the environment has no variable {name}"))?;
         return of_url(name, &url);
@@ -17,14 +17,14 @@ pub(crate) fn parse(argument: OsString) -> Result<Place, String> {
         let url = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         return of_url(path, url.trim());
     }
-    Ok(if is_url(text) { Place::Database(text.into()) } else { Place::Folder(argument.into()) })
+    Ok(if is_url(text) { StoreLocation::Database(text.into()) } else { StoreLocation::Folder(argument.into()) })
 }
 
 /// The database of a URL from the variable or file `name`. An error does not repeat the text: it
 /// may be a password.
-fn of_url(name: &str, url: &str) -> Result<Place, String> {
+fn of_url(name: &str, url: &str) -> Result<StoreLocation, String> {
     if is_url(url) {
-        Ok(Place::Database(url.into()))
+        Ok(StoreLocation::Database(url.into()))
     } else {
         Err(format!("{name} does not hold a URL postgres://..."))
     }
@@ -35,17 +35,17 @@ fn is_url(text: &str) -> bool {
 }
 
 /// [`parse`] as a value parser for clap.
-pub(crate) fn parser() -> impl clap::builder::TypedValueParser<Value = Place> {
+pub(crate) fn parser() -> impl clap::builder::TypedValueParser<Value = StoreLocation> {
     use clap::builder::TypedValueParser;
     clap::builder::OsStringValueParser::new().try_map(parse)
 }
 
 /// A location as an argument of a suggested command. A URL may have a password, so it is not
 /// repeated.
-pub(crate) fn argument(place: &Place) -> String {
+pub(crate) fn argument(place: &StoreLocation) -> String {
     match place {
-        Place::Folder(folder) => crate::messages::shell(folder.display()),
-        Place::Database(_) => "env:VARIABLE".into(),
+        StoreLocation::Folder(folder) => crate::messages::shell(folder.display()),
+        StoreLocation::Database(_) => "env:VARIABLE".into(),
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
         let said = || parse(format!("file:{}", path.display()).into());
         assert!(said().unwrap_err().contains("url"));
         std::fs::write(&path, "postgres://ann:secret@db/queues\n").unwrap();
-        assert!(matches!(said(), Ok(Place::Database(url)) if url == "postgres://ann:secret@db/queues"));
+        assert!(matches!(said(), Ok(StoreLocation::Database(url)) if url == "postgres://ann:secret@db/queues"));
         std::fs::write(&path, "ann:secret\n").unwrap();
         let refused = said().unwrap_err();
         std::fs::remove_file(&path).unwrap();

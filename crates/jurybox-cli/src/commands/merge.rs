@@ -5,7 +5,7 @@ use super::state::{LockWait, summary_with_warnings, write_back};
 use crate::messages::{next, say, shell, wrote};
 use crate::output;
 use anyhow::bail;
-use jurybox_files::{Error, May, Seated, State, counted};
+use jurybox_files::{Error, AllowedChange, EvaluatorChange, State, counted};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -71,7 +71,7 @@ impl Args {
     fn add(&self, sum: &mut State, state: &State, path: &Path) -> anyhow::Result<()> {
         let shared = sum.memory.shared(&state.memory);
         if shared > 0 && !self.again {
-            return Err(Error::Shared { path: path.into(), shared }.into());
+            return Err(Error::SharedHistory { path: path.into(), shared }.into());
         }
         let twice = sum.memory.shared_verdicts(&state.memory);
         if twice > 0 && !self.again {
@@ -86,7 +86,7 @@ impl Args {
         // The order of evaluators does not matter; evaluators that differ are refused by the merge
         // below.
         if jury.evaluators().len() == sum.jury.evaluators().len() {
-            let _ = Seated::again(&mut jury, sum.jury.evaluators(), May::Lack);
+            let _ = EvaluatorChange::again(&mut jury, sum.jury.evaluators(), AllowedChange::Subset);
         }
         Ok(sum.jury.merge(&jury).map_err(|source| Error::State { path: path.into(), source })?)
     }

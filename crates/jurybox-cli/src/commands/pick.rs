@@ -12,8 +12,8 @@ use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
-    Error, Format, Lock, PickOptions, Quiet, RankOptions, Remark, Round, State, Table, counted, expand,
-    part_quiet, pick_rows, refuse_overwriting,
+    Error, Format, FileLock, PickOptions, EmptyFile, RankOptions, PickNote, PickedRound, State, Table, counted, expand,
+    split_empty_files, pick_rows, refuse_overwriting,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -91,10 +91,10 @@ impl Args {
         };
         output::uses_stdout(&self.out, self.json)?;
         // Reading needs no lock: a state file is replaced, never written in place.
-        let _lock: Option<Lock> = if self.no_observe { None } else { Some(self.lock.acquire(&self.state)?) };
+        let _lock: Option<FileLock> = if self.no_observe { None } else { Some(self.lock.acquire(&self.state)?) };
         let before = read_if_there(&self.state)?;
-        let (paths, quiet) = part_quiet(expand(&self.columns.files)?, &self.columns.reading());
-        for Quiet { path, .. } in &quiet {
+        let (paths, quiet) = split_empty_files(expand(&self.columns.files)?, &self.columns.reading());
+        for EmptyFile { path, .. } in &quiet {
             self.columns.say(format_args!("warning: {}: there are columns but no rows", path.display()));
         }
         if let Some(quiet) = quiet.first().filter(|_| paths.is_empty()) {
@@ -115,7 +115,7 @@ impl Args {
             Ok(table) => table,
             // A pipe shows only now that it has no rows.
             Err(Ok(Error::NoRows { path, columns })) if paths.len() == 1 => {
-                let quiet = Quiet { path, columns };
+                let quiet = EmptyFile { path, columns };
                 self.columns
                     .say(format_args!("warning: {}: there are columns but no rows", quiet.path.display()));
                 return self.no_rows(&quiet, id, before.as_ref());
@@ -171,7 +171,7 @@ impl Args {
         ));
     }
 
-    fn write(&self, table: &Table, round: &Round) -> anyhow::Result<()> {
+    fn write(&self, table: &Table, round: &PickedRound) -> anyhow::Result<()> {
         let picking = &round.picking;
         match &self.out {
             Some(out) => {
@@ -188,7 +188,7 @@ impl Args {
     }
 
     /// Writes an empty list of picks for a file without rows; the state stays unchanged.
-    fn no_rows(&self, quiet: &Quiet, id: &str, before: Option<&State>) -> anyhow::Result<()> {
+    fn no_rows(&self, quiet: &EmptyFile, id: &str, before: Option<&State>) -> anyhow::Result<()> {
         quiet.has(id)?;
         self.columns.say(format_args!("Picked 0 of 0 rows."));
         if let Some(out) = &self.out {
@@ -219,7 +219,7 @@ impl Args {
         Ok(())
     }
 
-    fn document(&self, table: &Table, round: &Round) -> anyhow::Result<serde_json::Value> {
+    fn document(&self, table: &Table, round: &PickedRound) -> anyhow::Result<serde_json::Value> {
         let picking = &round.picking;
         Ok(json!({
             "rows": picking.rows,
@@ -235,11 +235,11 @@ impl Args {
         }))
     }
 
-    fn tell(&self, round: &Round) {
+    fn tell(&self, round: &PickedRound) {
         let picking = &round.picking;
         let explored = picking.picks.iter().filter(|pick| pick.receipt.explored).count();
         self.columns.say(format_args!(
-            "Picked {} of {} with `{}`, {explored} for exploration. Round {}, time {}.",
+            "Picked {} of {} with `{}`, {explored} for exploration. PickedRound {}, time {}.",
             picking.picks.len(),
             counted(picking.rows, "row"),
             round.state.jury.spec(),
@@ -248,7 +248,7 @@ impl Args {
         ));
         for remark in round.remarks() {
             let advice = match remark {
-                Remark::NotCalibrated => format!("; {}", advice::ON_CHOSEN_LABELS),
+                PickNote::NotCalibrated => format!("; {}", advice::ON_CHOSEN_LABELS),
                 _ => String::new(),
             };
             if remark.is_warning() {

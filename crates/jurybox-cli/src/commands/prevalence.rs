@@ -5,7 +5,7 @@ use super::range::range;
 use super::state::read_jury;
 use crate::messages::{next, shell};
 use crate::output;
-use jurybox_files::{May, Seated};
+use jurybox_files::{AllowedChange, EvaluatorChange};
 use jurybox_lab::{Period, Predictions, PrevalenceOptions, prevalence};
 use std::path::PathBuf;
 
@@ -95,7 +95,7 @@ impl Args {
             ..CommandColumns::default()
         })?;
         if let Some(jury) = &mut state {
-            Seated::again(jury, table.taken().evaluators(), May::Lack)?;
+            EvaluatorChange::again(jury, table.taken().evaluators(), AllowedChange::Subset)?;
         }
         let predictions = match (state, &self.prediction) {
             (Some(jury), _) => Predictions::State(Box::new(jury)),

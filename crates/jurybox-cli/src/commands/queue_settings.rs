@@ -1,7 +1,7 @@
 //! Options for the settings of a queue: of a new one, or changes to one.
 
 use jurybox::Spec;
-use jurybox_server::{Change, Rewards};
+use jurybox_server::{ConfigChange, VerdictScale};
 
 const QUEUE_SETTINGS: &str = "Queue settings";
 
@@ -70,8 +70,8 @@ fn label(text: &str) -> Result<(String, f64), String> {
 
 impl QueueSettings {
     /// These settings as a change to a queue with this reward scale so far.
-    pub(crate) fn change(&self, before: Option<&Rewards>) -> Change {
-        Change {
+    pub(crate) fn change(&self, before: Option<&VerdictScale>) -> ConfigChange {
+        ConfigChange {
             policy: self.policy.clone(),
             k: self.k,
             lease_seconds: self.lease,
@@ -91,7 +91,7 @@ impl QueueSettings {
 
     /// The reward scale: as given, else as before, else from the lowest to the highest reward of a
     /// word. New words are added to those of before. None if neither scale nor words are given.
-    fn rewards(&self, before: Option<&Rewards>) -> Option<Rewards> {
+    fn rewards(&self, before: Option<&VerdictScale>) -> Option<VerdictScale> {
         if self.reward_scale.is_none() && self.labels.is_empty() {
             return None;
         }
@@ -103,12 +103,12 @@ impl QueueSettings {
             (rewards.clone().fold(f64::INFINITY, f64::min), rewards.fold(f64::NEG_INFINITY, f64::max))
         };
         let (lowest, highest) = self.reward_scale.or(ends).unwrap_or_else(of_words);
-        Some(Rewards { lowest, highest, labels })
+        Some(VerdictScale { lowest, highest, labels })
     }
 
     /// Whether no setting is given.
     pub(crate) fn is_empty(&self) -> bool {
-        self.change(None) == Change::default()
+        self.change(None) == ConfigChange::default()
     }
 }
 

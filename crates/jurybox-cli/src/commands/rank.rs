@@ -10,8 +10,8 @@ use crate::{advice, messages, output};
 use anyhow::Context;
 use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
-    Format, Judge, Look, May, RankOptions, Ranking, Remark, Seated, State, Surveyed, Table, Warning,
-    by_evaluator, counted, rank, score_all, seat, survey,
+    Format, Ranker, SurveyScope, AllowedChange, RankOptions, Ranking, PickNote, EvaluatorChange, State, SurveySize, Table, Warning,
+    by_evaluator, counted, rank, score_all, new_jury, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -120,10 +120,10 @@ impl Args {
             ));
         }
         let (judge, survey) = self.judge(&table, state)?;
-        if let Judge::Fitted(fitted) = &judge {
+        if let Ranker::Fitted(fitted) = &judge {
             fit_warnings::print(fitted);
         }
-        if let Judge::Fitted(fitted) = &judge
+        if let Ranker::Fitted(fitted) = &judge
             && judge.explores()
         {
             self.columns.say(format_args!(
@@ -153,7 +153,7 @@ impl Args {
             ));
             if !calibrated {
                 let advice = advice::ON_CHOSEN_LABELS;
-                self.columns.say(format_args!("warning: {}; {advice}", Remark::NotCalibrated));
+                self.columns.say(format_args!("warning: {}; {advice}", PickNote::NotCalibrated));
             }
         } else if options.k as u64 > ranking.rows() {
             self.columns.say(format_args!(
@@ -199,19 +199,19 @@ impl Args {
     }
 
     /// The fitted jury or the weights to rank by, and the survey of the scores if there was one.
-    fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<(Judge, Option<Surveyed>)> {
+    fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<(Ranker, Option<SurveySize>)> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            let judge = Judge::weights(evaluators, &NameNumbers::all(&self.weights)).context("--weights")?;
+            let judge = Ranker::weights(evaluators, &NameNumbers::all(&self.weights)).context("--weights")?;
             return Ok((judge, None));
         }
         if let Some(mut jury) = state {
-            for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
+            for name in EvaluatorChange::again(&mut jury, evaluators, AllowedChange::Subset)?.left {
                 self.columns.say(format_args!(
                     "warning: rows are ranked without `{name}`: it is not in --evaluators"
                 ));
             }
-            return Ok((Judge::jury(&jury), None));
+            return Ok((Ranker::jury(&jury), None));
         }
         // Given noise levels need a policy that takes them: esag, unless one is named.
         let usual = || {
@@ -226,8 +226,8 @@ impl Args {
             let sigma = by_evaluator(evaluators, &NameNumbers::all(&self.sigma), None).context("--sigma")?;
             spec = spec.with("sigma", sigma);
         }
-        let mut jury = seat(&spec, evaluators)?;
-        let look = if self.every_row { Look::EveryRow } else { Look::Sample };
+        let mut jury = new_jury(&spec, evaluators)?;
+        let look = if self.every_row { SurveyScope::EveryRow } else { SurveyScope::Sample };
         let surveyed = survey(table, &mut jury, look)?;
         self.columns.say(format_args!("Policy: {spec}."));
         self.say_survey(&surveyed);
@@ -235,11 +235,11 @@ impl Args {
         if let Some((_, origin)) = fitted.sigma() {
             self.columns.say(format_args!("Noise levels: {origin}."));
         }
-        Ok((Judge::Fitted(fitted), Some(surveyed)))
+        Ok((Ranker::Fitted(fitted), Some(surveyed)))
     }
 
     /// Says on which rows the scores were measured, unless simply on all.
-    fn say_survey(&self, survey: &Surveyed) {
+    fn say_survey(&self, survey: &SurveySize) {
         if survey.is_sample() {
             self.columns.say(format_args!(
                 "Scores were measured on a sample: {} of {}, in {} evenly spread chunks; --every-row measures all.",
@@ -257,23 +257,23 @@ impl Args {
     fn document(
         &self,
         table: &Table,
-        judge: &Judge,
+        judge: &Ranker,
         ranking: &Ranking,
-        survey: Option<Surveyed>,
+        survey: Option<SurveySize>,
         calibrated: Option<bool>,
     ) -> anyhow::Result<()> {
         let weights = judge.present_weights();
         let known = match judge {
-            Judge::Fitted(fitted) => fitted.evaluators(),
-            Judge::Weights(_) => table.taken().evaluators(),
+            Ranker::Fitted(fitted) => fitted.evaluators(),
+            Ranker::Weights(_) => table.taken().evaluators(),
         };
         let evaluators = known.as_slice().iter().enumerate().map(|(at, evaluator)| {
             let weight = weights.as_ref().map(|weights| weights[at]);
             json!({"name": evaluator.name, "direction": evaluator.direction, "weight": weight})
         });
         let (policy, warnings) = match judge {
-            Judge::Fitted(fitted) => (json!(fitted.spec()), FitWarnings::of(fitted)),
-            Judge::Weights(_) => (json!(null), FitWarnings::default()),
+            Ranker::Fitted(fitted) => (json!(fitted.spec()), FitWarnings::of(fitted)),
+            Ranker::Weights(_) => (json!(null), FitWarnings::default()),
         };
         output::versioned(
             "rank",

@@ -8,7 +8,7 @@ use crate::messages::{next, shell, wrote};
 use crate::output;
 use anyhow::Context;
 use jurybox::{Direction, Jury, Spec};
-use jurybox_files::{Seated, by_evaluator, write_whole};
+use jurybox_files::{EvaluatorChange, by_evaluator, write_whole};
 use jurybox_lab::{OffPolicy, Protocol, ReplayOptions, off_policy, replay};
 use std::path::PathBuf;
 
@@ -128,7 +128,7 @@ impl Args {
         })?;
         check_outputs(&table, &self.state, [&self.picks, &self.svg, &self.html].into_iter().flatten())?;
         for (name, jury) in &mut states {
-            Seated::for_history(jury, table.taken().evaluators()).with_context(|| name.clone())?;
+            EvaluatorChange::for_history(jury, table.taken().evaluators()).with_context(|| name.clone())?;
         }
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),

@@ -7,7 +7,7 @@ use super::state::check_outputs;
 use crate::messages::{next, shell, wrote};
 use crate::output;
 use anyhow::Context;
-use jurybox_files::{May, Seated, State, report, without_contexts, write_whole};
+use jurybox_files::{AllowedChange, EvaluatorChange, State, report, without_contexts, write_whole};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -89,7 +89,7 @@ impl Args {
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
         if let Some(jury) = &mut state {
-            Seated::again(jury, table.taken().evaluators(), May::Lack)?;
+            EvaluatorChange::again(jury, table.taken().evaluators(), AllowedChange::Subset)?;
         }
         let report = report(&table, state.as_ref())?.dated(now()?);
         if let Some(out) = &self.out {

@@ -4,7 +4,7 @@ use super::columns::OUTPUT;
 use super::lab;
 use crate::messages::{next, say, shell};
 use crate::{advice, output};
-use jurybox_lab::{Part, Plan, Report, Running, reproduce};
+use jurybox_lab::{PaperPart, Plan, ReproductionReport, Running, reproduce};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// fig1a, fig1b, fig1c, fig1d, appendix-linear, appendix-logistic, horizons, theorem3, tables,
     /// jester [default: all]
     #[arg(value_name = "NAME")]
-    parts: Vec<Part>,
+    parts: Vec<PaperPart>,
     /// Folder for the results
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: PathBuf,
@@ -106,7 +106,7 @@ impl Args {
     }
 }
 
-fn findings(report: &Report) -> anyhow::Result<String> {
+fn findings(report: &ReproductionReport) -> anyhow::Result<String> {
     let mut text = String::new();
     for remark in &report.remarks {
         writeln!(text, "{remark}\n")?;

@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use jurybox_files::{date_of, days_from};
-use jurybox_server::{Keyring, Place, Proof, Since, archive, backup, log_times, prove, rebuild, restore};
+use jurybox_server::{Keyring, StoreLocation, VerifyReport, VerifyFrom, archive, backup, log_times, prove, rebuild, restore};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ enum ServerCommand {
         /// All else is checked from the first entry on. With a file, the log up to its end must be
         /// the same.
         #[arg(long, value_name = "ENTRY|FILE", value_parser = since)]
-        since: Option<Since>,
+        since: Option<VerifyFrom>,
         /// Print one JSON document
         #[arg(long, help_heading = OUTPUT)]
         json: bool,
@@ -121,13 +121,13 @@ enum ServerCommand {
     Backup {
         /// Folder of the queues
         #[arg(value_name = "DIR", value_parser = location::parser(), required_unless_present = "data")]
-        place: Option<Place>,
+        place: Option<StoreLocation>,
         /// The file to create
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// Folder of a server, if no DIR is given
         #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = location::parser())]
-        data: Option<Place>,
+        data: Option<StoreLocation>,
     },
     /// Compare the logs' time with the clock, and repair logs that are ahead
     ///
@@ -176,7 +176,7 @@ enum ServerCommand {
         file: PathBuf,
         /// The folder to create; it must have no queue
         #[arg(value_name = "DIR", value_parser = location::parser())]
-        place: Place,
+        place: StoreLocation,
         /// Keep the webhooks active, because the original is gone; otherwise they rest until each
         /// is set again
         #[arg(long)]
@@ -190,17 +190,17 @@ struct RecordsArgs {
     /// Folder of the queues; or a PostgreSQL database, as env:VARIABLE or file:PATH with its URL,
     /// or postgres://user@host/database
     #[arg(value_name = "DIR", value_parser = location::parser(), required_unless_present_any = ["data", "database"])]
-    place: Option<Place>,
+    place: Option<StoreLocation>,
     /// Folder or database of a server, if no DIR is given
     #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = location::parser())]
-    data: Option<Place>,
+    data: Option<StoreLocation>,
     /// Database, if neither is given
     #[arg(long, value_name = "URL", env = "DATABASE_URL", hide_env_values = true, value_parser = location::parser())]
-    database: Option<Place>,
+    database: Option<StoreLocation>,
 }
 
 impl RecordsArgs {
-    fn place(&self) -> anyhow::Result<&Place> {
+    fn place(&self) -> anyhow::Result<&StoreLocation> {
         self.place
             .as_ref()
             .or(self.data.as_ref())
@@ -224,10 +224,10 @@ fn day(text: &str) -> Result<i64, String> {
 }
 
 /// The folder of a location; an error for a database, which has tools of its own for copies.
-fn folder(place: &Place) -> anyhow::Result<&Path> {
+fn folder(place: &StoreLocation) -> anyhow::Result<&Path> {
     match place {
-        Place::Folder(folder) => Ok(folder),
-        Place::Database(_) => bail!(
+        StoreLocation::Folder(folder) => Ok(folder),
+        StoreLocation::Database(_) => bail!(
             "{place}: a PostgreSQL database is copied by its own tools: pg_dump --format=custom --schema=jurybox, and pg_restore to put it back"
         ),
     }
@@ -237,7 +237,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
             ServerCommand::Verify { records, strict, since, json } => {
-                let since = since.as_ref().unwrap_or(&Since::Beginning);
+                let since = since.as_ref().unwrap_or(&VerifyFrom::Beginning);
                 verify(records.place()?, since, *strict, *json)
             }
             ServerCommand::Rebuild { records, queue, to, wait, json } => {
@@ -338,9 +338,9 @@ impl Args {
 }
 
 /// Parses `--since`: the number of an entry, or the path of an earlier `verify --json` document.
-fn since(text: &str) -> Result<Since, String> {
+fn since(text: &str) -> Result<VerifyFrom, String> {
     if let Ok(entry) = text.parse() {
-        return Ok(Since::Entry(entry));
+        return Ok(VerifyFrom::Entry(entry));
     }
     let in_file = |problem: String| format!("{text}: {problem}");
     let document = std::fs::read(text).map_err(|error| in_file(error.to_string()))?;
@@ -350,12 +350,12 @@ fn since(text: &str) -> Result<Since, String> {
             "neither the number of an entry nor a document of `server verify --json`".into(),
         ));
     }
-    let proof: Proof = serde_json::from_value(document).map_err(|error| in_file(error.to_string()))?;
-    Ok(Since::Proof(Box::new(proof)))
+    let proof: VerifyReport = serde_json::from_value(document).map_err(|error| in_file(error.to_string()))?;
+    Ok(VerifyFrom::VerifyReport(Box::new(proof)))
 }
 
 /// Verifies the records and prints the result. Records that do not hold are an error.
-fn verify(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::Result<()> {
+fn verify(place: &StoreLocation, since: &VerifyFrom, strict: bool, as_json: bool) -> anyhow::Result<()> {
     let proof = prove(place, since)?;
     let queues = &proof.queues;
     if proof.read_only {
@@ -384,17 +384,17 @@ fn verify(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::
         bail!("{older_rules} claims were made by the rules of an earlier version and cannot be verified");
     }
     match place {
-        Place::Folder(folder) => {
+        StoreLocation::Folder(folder) => {
             next(format_args!("server backup {} FILE", shell(folder.display())));
         }
-        Place::Database(_) => next(format_args!("queue report {}", location::argument(place))),
+        StoreLocation::Database(_) => next(format_args!("queue report {}", location::argument(place))),
     }
     Ok(())
 }
 
 /// The result of a verification for people: a line per queue, and a line for each limit of the
 /// proof.
-fn verification_text(proof: &Proof) -> Result<String, std::fmt::Error> {
+fn verification_text(proof: &VerifyReport) -> Result<String, std::fmt::Error> {
     use std::fmt::Write;
     let mut text = String::new();
     if let Some(why) = proof.integrity.strip_prefix("none: ") {

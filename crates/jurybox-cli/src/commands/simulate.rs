@@ -6,7 +6,7 @@ use crate::messages::{next, say};
 use crate::output;
 use clap::ValueEnum;
 use jurybox::Link;
-use jurybox_lab::{Contender, Drift, Experiment, Running, Setting, Summary, Truncation, Twists, run_all};
+use jurybox_lab::{Contender, SimulatedDrift, Experiment, Running, Setting, Summary, Truncation, Extensions, run_all};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -196,7 +196,7 @@ impl Args {
             LinkArg::Logistic => Link::Logistic,
             LinkArg::Probit => Link::Probit,
         };
-        let twists = Twists {
+        let twists = Extensions {
             intercepts: t.intercepts,
             units: t.units,
             useless: t.useless,
@@ -208,9 +208,9 @@ impl Args {
             missing: t.missing,
             outage: t.outage,
             drift: match t.drift {
-                DriftArg::None => Drift::None,
-                DriftArg::Swap => Drift::Swap,
-                DriftArg::Slow => Drift::Slow,
+                DriftArg::None => SimulatedDrift::None,
+                DriftArg::Swap => SimulatedDrift::Swap,
+                DriftArg::Slow => SimulatedDrift::Slow,
             },
             reward_noise: t.reward_noise,
             delay: t.delay,

@@ -6,7 +6,7 @@ use crate::output;
 use anyhow::bail;
 use jurybox::options::Fraction;
 use jurybox::{Fitted, Jury};
-use jurybox_files::{Lock, Ready, State, Table, refuse_overwriting};
+use jurybox_files::{FileLock, FinishedFile, State, Table, refuse_overwriting};
 use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ pub(crate) struct LockWait {
 
 impl LockWait {
     /// Locks a state, with a message if that takes a while.
-    pub(crate) fn acquire(&self, state: &Path) -> anyhow::Result<Lock> {
+    pub(crate) fn acquire(&self, state: &Path) -> anyhow::Result<FileLock> {
         let waiting = || say(format_args!("Waiting for another process that changes {}.", state.display()));
-        Ok(Lock::of(state, Duration::from_secs(self.wait), waiting)?)
+        Ok(FileLock::of(state, Duration::from_secs(self.wait), waiting)?)
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn write_back(
 /// Moves a written state into its place. Warns if the file has another owner then, who may be the
 /// only one able to read it.
 pub(crate) fn put_in_place(
-    ready: Ready,
+    ready: FinishedFile,
     path: &Path,
     say: impl Fn(std::fmt::Arguments<'_>),
 ) -> anyhow::Result<()> {

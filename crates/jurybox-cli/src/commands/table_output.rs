@@ -1,7 +1,7 @@
 //! Options about how tables are written.
 
 use super::columns::OUTPUT;
-use jurybox_files::{Format, Layout};
+use jurybox_files::{Format, OutputLayout};
 
 /// How a table is written.
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct TableOutput {
 
 impl TableOutput {
     /// The layout, in this format unless the name of the output file says another.
-    pub(crate) fn layout(&self, format: Format) -> Layout {
-        Layout { format, safe_csv: self.safe_csv }
+    pub(crate) fn layout(&self, format: Format) -> OutputLayout {
+        OutputLayout { format, safe_csv: self.safe_csv }
     }
 }

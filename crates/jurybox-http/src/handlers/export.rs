@@ -8,8 +8,8 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use hyper::body::Frame;
-use jurybox_files::{Format, Layout, Sheet};
-use jurybox_server::{Error, Exported, Queue};
+use jurybox_files::{Format, OutputLayout, RecordTable};
+use jurybox_server::{Error, ExportedItem, Queue};
 use serde::Deserialize;
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -70,7 +70,7 @@ pub(crate) async fn export(
     };
     let queue = app.queue(&name).await?;
     let (format, kind, ending) = format.about();
-    let layout = Layout { format, safe_csv };
+    let layout = OutputLayout { format, safe_csv };
     // Errors at the begin are answered as problems, before any byte is sent.
     let asked = queue.clone();
     let tags = app.read(move || asked.tag_names()).await?;
@@ -124,15 +124,15 @@ impl std::fmt::Display for ExportError {
 fn send(
     queue: &Queue,
     (tags, random_checks_only): (&[String], bool),
-    layout: Layout,
+    layout: OutputLayout,
     out: ChunkWriter,
 ) -> Result<(), ExportError> {
-    let (mut sheet, mut out): (Option<Sheet<Exported>>, _) = (None, Some(out));
+    let (mut sheet, mut out): (Option<RecordTable<ExportedItem>>, _) = (None, Some(out));
     pages(
-        |after, many| queue.exported(after, many),
+        |after, many| queue.export_page(after, many),
         |page| -> Result<(), ExportError> {
             if let Some(out) = out.take() {
-                sheet = Some(Sheet::to_stream(
+                sheet = Some(RecordTable::to_stream(
                     Box::new(out),
                     layout,
                     columns(&page.evaluators, tags, random_checks_only),
@@ -141,7 +141,7 @@ fn send(
             Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
         },
     )?;
-    Ok(sheet.map_or(Ok(()), Sheet::finish)?)
+    Ok(sheet.map_or(Ok(()), RecordTable::finish)?)
 }
 
 /// A writer that sends chunks to the response.

@@ -32,8 +32,8 @@ pub(crate) async fn healthy() -> JsonBody<HealthStatus> {
 /// does not count; a full disk does.
 pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatus>, Problem> {
     if app.is_ready() {
-        let troubles = app.0.service.troubles();
-        if let Some((_, error)) = troubles.iter().find(|(_, error)| error.is_for_all()) {
+        let troubles = app.0.service.failing_queues();
+        if let Some((_, error)) = troubles.iter().find(|(_, error)| error.affects_all_queues()) {
             return Err(Problem::from(error.clone()));
         }
         app.reaches_database().await?;
@@ -60,7 +60,7 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
             let mut standings = Vec::new();
             for name in service.names()?.into_iter().filter(|name| caller.sees(name)) {
                 // A queue that was deleted meanwhile is left out.
-                if let Ok(standing) = service.queue(&name).and_then(|queue| queue.standing()) {
+                if let Ok(standing) = service.queue(&name).and_then(|queue| queue.status()) {
                     standings.push((name, standing));
                 }
             }
@@ -71,10 +71,10 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
         .await;
     let (up, (standings, hooks)) = match counted {
         Ok(counted) => (reached, counted),
-        Err(error) if error.is_passing() => (false, Default::default()),
+        Err(error) if error.is_transient() => (false, Default::default()),
         Err(error) => return Err(error.into()),
     };
-    let full = app.0.service.troubles().iter().any(|(_, error)| matches!(error, Error::DiskFull(_)));
+    let full = app.0.service.failing_queues().iter().any(|(_, error)| matches!(error, Error::DiskFull(_)));
     app.0.metrics.note_disk_full(full);
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, &hooks, app.0.log.dropped(), up))

@@ -9,7 +9,7 @@ use crate::wire::{QueueList, QueueState, SettingsBody, config};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use jurybox_server::{Change, Error, Queue, Request};
+use jurybox_server::{ConfigChange, Error, Queue, Request};
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<JsonBody<QueueList>, Problem> {
     let asked = app.clone();
@@ -45,7 +45,7 @@ pub(crate) async fn put(
         app.forget(&name);
         return Ok((StatusCode::CREATED, state(&app, name).await?).into_response());
     }
-    Ok(changed(&app, name, &caller, &key, Change::to(&config)).await?.into_response())
+    Ok(changed(&app, name, &caller, &key, ConfigChange::to(&config)).await?.into_response())
 }
 
 /// Changes the settings that the body names.
@@ -65,9 +65,9 @@ async fn changed(
     name: String,
     caller: &Caller,
     key: &Idempotency,
-    change: Change,
+    change: ConfigChange,
 ) -> Result<JsonBody<QueueState>, Problem> {
-    let before = read_queue(app, &name, Queue::standing).await?.config;
+    let before = read_queue(app, &name, Queue::status).await?.config;
     ask(app, &name, caller, key, Request::Configure(change)).await?;
     let JsonBody(state) = state(app, name).await?;
     Ok(JsonBody(state.after(&before)))
@@ -81,7 +81,7 @@ pub(crate) async fn get(
 }
 
 async fn state(app: &App, name: String) -> Result<JsonBody<QueueState>, Problem> {
-    let standing = read_queue(app, &name, Queue::standing).await?;
+    let standing = read_queue(app, &name, Queue::status).await?;
     Ok(JsonBody(QueueState::new(name, standing)))
 }
 

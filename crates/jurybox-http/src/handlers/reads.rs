@@ -9,14 +9,14 @@ use crate::wire::{
     RankedItem, RankedItems, ReportAnswer, SettingsBody,
 };
 use axum::extract::State;
-use jurybox_server::{Filter, Listed, MOST_AT_ONCE, MOST_BYTES, NewItem, Queue};
+use jurybox_server::{Filter, ListedItem, MOST_AT_ONCE, MOST_BYTES, NewItem, Queue};
 use serde::Deserialize;
 
 /// The most items or entries of a page.
 const PAGE: u64 = 1000;
 
 fn names(queue: &Queue) -> Result<Vec<String>, jurybox_server::Error> {
-    Ok(queue.standing()?.config.evaluators.names().map(String::from).collect())
+    Ok(queue.status()?.config.evaluators.names().map(String::from).collect())
 }
 
 /// The query of the list of items.
@@ -51,10 +51,10 @@ fn check(limit: u64) -> Result<usize, Problem> {
 }
 
 /// How many of the first items fit into one answer, at least one. `next` goes on from there.
-fn how_many_fit(items: &[Listed], names: &[String]) -> usize {
+fn how_many_fit(items: &[ListedItem], names: &[String]) -> usize {
     // Each score comes with its name, punctuation and up to 24 digits.
     let scores: usize = names.iter().map(|name| name.len() + 32).sum();
-    let bytes = |item: &Listed| {
+    let bytes = |item: &ListedItem| {
         let tags: usize = item.tags.iter().map(|(name, value)| name.len() + value.len()).sum();
         (item.id.len() + tags + scores) as u64
     };
@@ -75,12 +75,12 @@ pub(crate) async fn items(
     let page = read_queue(&app, &name, move |queue| {
         let names = names(queue)?;
         let (model, mut items, mut next) = if order == ListOrder::Rank {
-            let (model, items) = queue.ranked(Filter::default(), after as usize, limit)?;
+            let (model, items) = queue.ranked_items(Filter::default(), after as usize, limit)?;
             let next = (items.len() == limit).then(|| after.saturating_add(limit as u64));
             (model, items, next)
         } else {
-            let standing = queue.standing()?;
-            let items = queue.listed(after, limit)?;
+            let standing = queue.status()?;
+            let items = queue.list_items(after, limit)?;
             let last = after.saturating_add(limit as u64);
             (standing.model, items, (last < standing.counts.items).then_some(last))
         };
@@ -110,7 +110,7 @@ pub(crate) async fn item(
     let wanted = item.clone();
     let answer = read_queue(&app, &name, move |queue| {
         let names = names(queue)?;
-        Ok(queue.explained(&wanted)?.map(|answer| ItemDetail::new(answer, &names, explain)))
+        Ok(queue.explain_item(&wanted)?.map(|answer| ItemDetail::new(answer, &names, explain)))
     });
     answer.await?.map(JsonBody).ok_or_else(|| no_item(&item))
 }
@@ -163,8 +163,8 @@ pub(crate) async fn evaluators(
 ) -> Result<JsonBody<EvaluatorList>, Problem> {
     let answer = read_queue(&app, &name, |queue| {
         let model = queue.model()?;
-        let evaluators = queue.evaluated(&model)?.into_iter().map(Into::into).collect();
-        let diagnostics = model.doubts();
+        let evaluators = queue.evaluator_summaries(&model)?.into_iter().map(Into::into).collect();
+        let diagnostics = model.diagnostics();
         let drift = model.redefined().map(Into::into).collect();
         Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, diagnostics, drift, evaluators })
     });
@@ -185,7 +185,7 @@ pub(crate) async fn preview(
         serde_json::from_value(change.into()).map_err(|error| body::json_problem(&error))?;
     let _alone = app.0.previews.acquire().await;
     let answer = read_queue(&app, &name, move |queue| {
-        let k = k.map_or_else(|| queue.standing().map(|standing| standing.config.k), Ok)?;
+        let k = k.map_or_else(|| queue.status().map(|standing| standing.config.k), Ok)?;
         let (now, then) = queue.preview(change, k as usize)?;
         let missing = |from: &[String], of: &[String]| {
             of.iter().filter(|id| !from.contains(id)).cloned().collect::<Vec<_>>()
@@ -201,7 +201,7 @@ pub(crate) async fn report(
 ) -> Result<JsonBody<ReportAnswer>, Problem> {
     // Each queue makes one report at a time: waiting for it here blocks no thread.
     let _room = app.0.reports.acquire().await;
-    read_queue(&app, &name, |queue| Ok(queue.found()?.into())).await.map(JsonBody)
+    read_queue(&app, &name, |queue| Ok(queue.report()?.into())).await.map(JsonBody)
 }
 
 #[derive(Deserialize)]
@@ -220,7 +220,7 @@ pub(crate) async fn events(
     QueryParams(EventsQuery { after: JsonInteger(after), limit }): QueryParams<EventsQuery>,
 ) -> Result<JsonBody<EventPage>, Problem> {
     let limit = check(limit)?;
-    let happened = read_queue(&app, &name, move |queue| queue.happened(after, limit)).await?;
+    let happened = read_queue(&app, &name, move |queue| queue.activity(after, limit)).await?;
     let next = happened.last().map_or(after, |last| last.seq);
     Ok(JsonBody(EventPage { events: happened.into_iter().map(Into::into).collect(), next }))
 }
@@ -228,21 +228,21 @@ pub(crate) async fn events(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jurybox_server::Stands;
+    use jurybox_server::ItemState;
 
     #[test]
     fn a_page_has_no_more_items_than_an_answer_has_room_for() {
-        let item = |n| Listed {
+        let item = |n| ListedItem {
             n,
             id: "x".repeat(100),
             arrived: 0,
-            stands: Stands::Pending,
+            stands: ItemState::Pending,
             value: None,
             scores: Vec::new(),
             tags: [("tag".into(), "value".into())].into(),
             due: None,
         };
-        let items: Vec<Listed> = (0..100).map(item).collect();
+        let items: Vec<ListedItem> = (0..100).map(item).collect();
         let wide: Vec<String> = (0..2048).map(|_| "n".repeat(480)).collect();
         assert_eq!(how_many_fit(&items, &wide), MOST_BYTES as usize / (2048 * 512 + 108));
         assert_eq!(how_many_fit(&items, &wide[..1]), 100);

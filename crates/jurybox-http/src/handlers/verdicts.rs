@@ -52,7 +52,7 @@ pub(crate) async fn post(
     let all_read = unread.texts.is_empty();
     let texts = unread.texts.into_iter().map(|id| NewVerdict { id, ..NewVerdict::default() });
     let whole = Request::Verdicts(verdicts.iter().cloned().chain(texts).collect());
-    let parts = NewVerdict::apart(verdicts, MOST_AT_ONCE);
+    let parts = NewVerdict::into_parts(verdicts, MOST_AT_ONCE);
     let is_all = parts.len() == 1 && all_read;
     if parts.len() > MOST_PARTS {
         return Err(Problem::unusable(format!("more than {MOST_PARTS} verdicts on one item at once")));

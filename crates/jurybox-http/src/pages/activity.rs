@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::wire::shown_name;
 use axum::extract::State;
 use jurybox_draw::counted;
-use jurybox_server::{Config, Error, Happened, Noticed, Queue};
+use jurybox_server::{Config, Error, ActivityEntry, DriftIncident, Queue};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -44,11 +44,11 @@ pub(super) fn read_back(
     last: u64,
     most: usize,
     wanted: impl Fn(&str) -> bool,
-) -> Result<(Vec<Happened>, u64, u64), Error> {
+) -> Result<(Vec<ActivityEntry>, u64, u64), Error> {
     let (mut shown, mut first) = (Vec::new(), last + 1);
     for _ in 0..READS {
         let (after, until) = (first.saturating_sub(READ + 1), first - 1);
-        for event in queue.glanced(after, until, NAMED, &wanted)?.into_iter().rev() {
+        for event in queue.log_page(after, until, NAMED, &wanted)?.into_iter().rev() {
             if shown.len() < most {
                 first = event.seq;
                 shown.push(event);
@@ -75,11 +75,11 @@ pub(super) async fn page(
 ) -> Result<Page, Problem> {
     let (config, noticed_all, head, last, (happened, first, left_out)) =
         read_queue(&app, &queue, move |found| {
-            let (config, head) = found.standing().map(|now| (now.config, now.head))?;
+            let (config, head) = found.status().map(|now| (now.config, now.head))?;
             let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
             // Changes are known once the queue has been ranked.
             let noticed =
-                found.model().ok().map(|model| found.noticed(&model)).transpose()?.unwrap_or_default();
+                found.model().ok().map(|model| found.drift_incidents(&model)).transpose()?.unwrap_or_default();
             Ok((
                 config,
                 noticed,
@@ -120,16 +120,16 @@ pub(super) async fn page(
 }
 
 /// Noticed changes of evaluators, including past ones.
-pub(super) fn noticed(queue: &str, all: &[Noticed], now: i64) -> Markup {
+pub(super) fn noticed(queue: &str, all: &[DriftIncident], now: i64) -> Markup {
     html! {
         @if !all.is_empty() {
             ul class="feed changes" {
-                @for Noticed { evaluator, raised, over } in all {
+                @for DriftIncident { evaluator, raised, over } in all {
                     li {
                         span class="when" { (moment(raised.at, now)) }
                         span class="kind" { "change" }
                         span {
-                            b { (evaluator) } " changed, in scores from " (moment(raised.since, now)) " on. Noticed at " (moment(raised.at, now))
+                            b { (evaluator) } " changed, in scores from " (moment(raised.since, now)) " on. DriftIncident at " (moment(raised.at, now))
                             ", " a href={ "/q/" (queue) "/activity?all=true&before=" (raised.entry + 1) } { "entry " (count(raised.entry)) }
                             @if let Some(over) = over { ", over by " (moment(*over, now)) "." } @else { ". Still changed." }
                         }
@@ -141,7 +141,7 @@ pub(super) fn noticed(queue: &str, all: &[Noticed], now: i64) -> Markup {
 }
 
 /// Entries of the log as a list.
-pub(super) fn list(queue: &str, config: &Config, happened: &[Happened], now: i64, numbered: bool) -> Markup {
+pub(super) fn list(queue: &str, config: &Config, happened: &[ActivityEntry], now: i64, numbered: bool) -> Markup {
     html! {
         ul class="feed" {
             @for event in happened {
@@ -156,7 +156,7 @@ pub(super) fn list(queue: &str, config: &Config, happened: &[Happened], now: i64
 }
 
 /// One entry on one line without links, for the summary of a folded panel.
-pub(super) fn last(event: &Happened, now: i64) -> Markup {
+pub(super) fn last(event: &ActivityEntry, now: i64) -> Markup {
     html! { (moment(event.at, now)) " " (kind(event)) @if !event.items.is_empty() { ": " bdi { (event.items.join(", ")) } } }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn item(queue: &str, id: &str) -> Markup {
 }
 
 /// The kind of an entry, for its column.
-fn kind(event: &Happened) -> &'static str {
+fn kind(event: &ActivityEntry) -> &'static str {
     match event.kind {
         "configure" => "settings",
         "create" => "created",
@@ -179,7 +179,7 @@ fn kind(event: &Happened) -> &'static str {
 }
 
 /// An entry of the log as a sentence.
-fn words(queue: &str, config: &Config, event: &Happened) -> Markup {
+fn words(queue: &str, config: &Config, event: &ActivityEntry) -> Markup {
     let actor = event.actor.as_str();
     // Items that were erased since have no id here.
     let more = |named: usize| {

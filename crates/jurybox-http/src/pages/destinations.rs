@@ -45,7 +45,7 @@ pub(super) async fn page(
     if let Some(queue) = &queue {
         all.extend(pages(&caller, queue));
         if caller.may(Role::Read) {
-            let config = read_queue(&app, queue, |found| Ok(found.standing()?.config)).await?;
+            let config = read_queue(&app, queue, |found| Ok(found.status()?.config)).await?;
             all.extend(within(queue, &config));
         }
     }

@@ -11,7 +11,7 @@ use crate::guard::Caller;
 use crate::handlers::{ItemPath, no_item, read_queue};
 use crate::problem::Problem;
 use axum::extract::State;
-use jurybox_server::{Config, Explained, Happened, Judged, Stands};
+use jurybox_server::{Config, ExplainedItem, ActivityEntry, VerdictOnItem, ItemState};
 use maud::{Markup, html};
 
 /// The most entries of the log that are listed.
@@ -26,9 +26,9 @@ pub(super) async fn page(
     // Reads claims and verdicts, as reports do.
     let _turn = app.0.reports.acquire().await;
     let explained = read_queue(&app, &queue, move |found| {
-        let Some(explained) = found.explained(&asked)? else { return Ok(None) };
-        let happened = found.happened_to(explained.item.n, ENTRIES)?;
-        Ok(Some((found.standing()?.config, explained, happened)))
+        let Some(explained) = found.explain_item(&asked)? else { return Ok(None) };
+        let happened = found.item_activity(explained.item.n, ENTRIES)?;
+        Ok(Some((found.status()?.config, explained, happened)))
     });
     let (config, explained, happened) = explained.await?.ok_or_else(|| no_item(&item))?;
     let names: Vec<String> = config.evaluators.names().map(String::from).collect();
@@ -54,30 +54,30 @@ pub(super) async fn page(
 }
 
 /// The state of the item, in one line.
-fn standing(config: &Config, explained: &Explained) -> Markup {
+fn standing(config: &Config, explained: &ExplainedItem) -> Markup {
     let (item, now) = (&explained.item, now());
     let words = Wording::of(config, explained.verdicts.iter().map(|verdict| verdict.reward));
     html! {
         ul class="figures" {
             li {
                 @match item.stands {
-                    Stands::Pending => b { "waiting" },
-                    Stands::Leased => { b { "with a reviewer" } @for (who, until) in &explained.leases { ": " (who) " until " (moment(*until, now)) } },
-                    Stands::Closed => b { "closed" },
+                    ItemState::Pending => b { "waiting" },
+                    ItemState::Leased => { b { "with a reviewer" } @for (who, until) in &explained.leases { ": " (who) " until " (moment(*until, now)) } },
+                    ItemState::Closed => b { "closed" },
                 }
             }
             li { "arrived " b { (moment(item.arrived, now)) } }
             @if let Some(due) = item.due { li { "due " b { (moment(due, now)) } } }
             @if let Some(value) = item.value { li { "value " b { (number(value)) } } }
             @if let Some(predicted) = explained.predicted { li { "predicted: " b { (words.prediction(predicted)) } } }
-            @if let Some(audit) = explained.audit { li { "random check (" b { (percent(audit)) } " of items are)" } }
+            @if let Some(audit) = explained.random_check { li { "random check (" b { (percent(audit)) } " of items are)" } }
             @for (name, value) in &item.tags { li { (name) " " b { (value) } } }
         }
     }
 }
 
 /// Each evaluator's score and its contribution to the item's value.
-fn reasons(explained: &Explained, names: &[String]) -> Markup {
+fn reasons(explained: &ExplainedItem, names: &[String]) -> Markup {
     let each = explained.contributions.as_ref().map(|sum| &sum.each[..]).unwrap_or_default();
     let largest = each.iter().filter(|share| share.is_finite()).map(|share| share.abs()).fold(0.0, f64::max);
     let contributions = aligned((0..names.len()).map(|j| each.get(j).copied()));
@@ -103,7 +103,7 @@ fn reasons(explained: &Explained, names: &[String]) -> Markup {
 }
 
 /// The current verdicts.
-fn verdicts(config: &Config, all: &[Judged]) -> Markup {
+fn verdicts(config: &Config, all: &[VerdictOnItem]) -> Markup {
     html! {
         @if all.is_empty() { p class="small" { "No verdict yet." } }
         ul class="plain" {
@@ -123,7 +123,7 @@ fn verdicts(config: &Config, all: &[Judged]) -> Markup {
 }
 
 /// The item's entries of the activity log.
-fn history(queue: &str, config: &Config, happened: &[Happened]) -> Markup {
+fn history(queue: &str, config: &Config, happened: &[ActivityEntry]) -> Markup {
     html! {
         (activity::list(queue, config, happened, now(), false))
         @if happened.len() == ENTRIES { p class="small" { "Only the last " (ENTRIES) " entries are listed." } }

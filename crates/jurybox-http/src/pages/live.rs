@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
-use jurybox_server::{Error, Trusted};
+use jurybox_server::{Error, EvaluatorInfluence};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -49,7 +49,7 @@ enum PageEvent {
 struct CachedQueue {
     /// The last log entry and the model when the queue was last checked.
     marks: (u64, u64),
-    trust: Vec<Trusted>,
+    trust: Vec<EvaluatorInfluence>,
     /// The last snapshot, when it was read, and how long that took.
     seen: Option<(Arc<QueueSnapshot>, Instant, Duration)>,
     /// Whether an outdated snapshot was shown since.
@@ -105,12 +105,12 @@ impl LiveUpdates {
     }
 
     /// The influence of evaluators over time, oldest first.
-    pub(super) fn trust(&self, queue: &str) -> Vec<Trusted> {
+    pub(super) fn trust(&self, queue: &str) -> Vec<EvaluatorInfluence> {
         self.with(queue, |remembered| remembered.trust.clone())
     }
 
     #[cfg(test)]
-    pub(super) fn remember(&self, queue: &str, trust: Vec<Trusted>) {
+    pub(super) fn remember(&self, queue: &str, trust: Vec<EvaluatorInfluence>) {
         self.with(queue, |remembered| remembered.trust = trust);
     }
 
@@ -163,7 +163,7 @@ fn check_queues(app: &App) -> Result<(), Error> {
     watch.only(&names);
     for name in names {
         let Ok(queue) = service.queue(&name) else { continue };
-        let Ok(standing) = queue.standing() else { continue };
+        let Ok(standing) = queue.status() else { continue };
         let (head, model) = watch.with(&name, |remembered| remembered.marks);
         let again = watch.with(&name, |remembered| {
             let again = remembered.behind && remembered.may_look();
@@ -174,13 +174,13 @@ fn check_queues(app: &App) -> Result<(), Error> {
             continue;
         }
         let first = head == 0;
-        let mut trust = if first { queue.trusted().unwrap_or_default() } else { Vec::new() };
+        let mut trust = if first { queue.influences().unwrap_or_default() } else { Vec::new() };
         if standing.model != model
             && let Ok(now) = queue.model()
         {
-            trust.extend(queue.trusted_by(&now).ok().flatten());
+            trust.extend(queue.influence_by(&now).ok().flatten());
             // Records a change even if it is over before anybody opens a page.
-            let _ = queue.noticed(&now);
+            let _ = queue.drift_incidents(&now);
         }
         watch.with(&name, |remembered| {
             remembered.marks = (standing.head, standing.model);

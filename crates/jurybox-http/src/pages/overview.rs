@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use jurybox::{Alarm, Interval};
 use jurybox_draw::{Colour, Curve, Frame, Plot, Scale, counted};
-use jurybox_server::{Doors, Role};
+use jurybox_server::{QueueMode, Role};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -117,11 +117,11 @@ pub(super) fn figures(snapshot: &QueueSnapshot, name: &str) -> Markup {
                 @if snapshot.workload.ending > 0 { ", " (count(snapshot.workload.ending)) " of them for less than a minute more" }
             }
             @if let Some(median) = quantile(&mut delays, 0.5) { li { "a verdict takes about " a href=(at("delay")) { b { (span(median)) } } } }
-            li { a href=(at("found")) { (words.found_in(snapshot.report.caught, snapshot.report.looked_at)) } }
-            @match snapshot.config.doors {
-                Doors::Open => {}
-                Doors::Paused => li class="warn" { "paused" },
-                Doors::Draining => li class="warn" { "draining" },
+            li { a href=(at("found")) { (words.found_in(snapshot.report.found, snapshot.report.reviewed)) } }
+            @match snapshot.config.mode {
+                QueueMode::Open => {}
+                QueueMode::Paused => li class="warn" { "paused" },
+                QueueMode::Draining => li class="warn" { "draining" },
             }
         }
     }
@@ -193,7 +193,7 @@ pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Marku
             @if let Some(plain) = plain { " Plain average: " (words.ends(plain)) "." }
             @if let Some(random) = random { " Random order: " (words.ends(random)) "." }
             @if plain.is_none() { " " (checks_missing(snapshot, found.plain_mean.mean, "to compare with a plain average")) }
-            @if found.given_back > 0 { " " (counted(found.given_back, "more item")) " came back without a verdict." }
+            @if found.released > 0 { " " (counted(found.released, "more item")) " came back without a verdict." }
             @if let Some(trend) = trend { " " (trend) }
         }
     }
@@ -201,9 +201,9 @@ pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Marku
 
 /// Why random checks cannot tell yet, and how many it takes.
 pub(super) fn checks_missing(snapshot: &QueueSnapshot, known: Option<Interval>, to: &str) -> String {
-    let checks = snapshot.report.drawn;
+    let checks = snapshot.report.random_checks;
     match known {
-        _ if checks.items == 0 && snapshot.config.audit_rate == 0.0 => {
+        _ if checks.items == 0 && snapshot.config.random_check_rate == 0.0 => {
             format!("No random checks {to}: set the queue's random_check_rate, such as to 0.05.")
         }
         _ if checks.decided == 0 => {

@@ -7,8 +7,8 @@ use axum::http::{StatusCode, header};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use jurybox_server::{
-    Answer, Call, Config, Filter, Keyring, NewItem, NewKey, NewVerdict, Queue, Request as Asked, Rewards,
-    Role, Service, Trusted,
+    Answer, Call, Config, Filter, Keyring, NewItem, NewKey, NewVerdict, Queue, Request as Asked, VerdictScale,
+    Role, Service, EvaluatorInfluence,
 };
 use std::time::Duration;
 use tower::ServiceExt;
@@ -27,11 +27,11 @@ fn worked_on(service: &Service, many: usize) -> Queue {
     let labels = [("fine".to_string(), 0.0), ("harmful".to_string(), 1.0)].into();
     let config = Config {
         policy: "adaptive(forget=true)".parse().unwrap(),
-        audit_rate: 0.2,
-        audit_share: 0.5,
+        random_check_rate: 0.2,
+        random_check_share: 0.5,
         undo_seconds: 0,
         k: 20,
-        reward: Some(Rewards { lowest: 0.0, highest: 1.0, labels }),
+        reward: Some(VerdictScale { lowest: 0.0, highest: 1.0, labels }),
         ..Config::new(Evaluators::new(names.iter().map(String::as_str)).unwrap())
     };
     let queue = service.create("posts", &config).unwrap();
@@ -77,8 +77,8 @@ async fn no_page_grows_with_its_queue() {
         app.load().unwrap();
         // The most moments kept, with lines that cannot be simplified.
         let names: Vec<String> =
-            queue.standing().unwrap().config.evaluators.names().map(String::from).collect();
-        let moment = |at: u64| Trusted {
+            queue.status().unwrap().config.evaluators.names().map(String::from).collect();
+        let moment = |at: u64| EvaluatorInfluence {
             at: super::format::now() - (240 - at.cast_signed()) * 60_000_000,
             pulls: names.iter().cloned().zip((0..).map(|j| chance(at * 997 + j))).collect(),
         };

@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use jurybox::toolbox::student_quantile;
 use jurybox::{Interval, Standing};
-use jurybox_server::{GOLDEN, Rewards, Source, Worked};
+use jurybox_server::{GOLDEN, VerdictScale, VerdictSource, RecentVerdict};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
 
@@ -108,7 +108,7 @@ pub(super) async fn page(
 }
 
 /// The reward that a golden item's tag names: by a label, yes or no, or a number.
-fn golden_reward(right: &str, scale: Option<&Rewards>) -> Option<f64> {
+fn golden_reward(right: &str, scale: Option<&VerdictScale>) -> Option<f64> {
     let labelled = scale.and_then(|scale| scale.labels.get(right).copied());
     let plain = || match right {
         "yes" => Some(scale.map_or(1.0, |scale| scale.highest)),
@@ -121,7 +121,7 @@ fn golden_reward(right: &str, scale: Option<&Rewards>) -> Option<f64> {
 /// The first verdicts on each item, as many as the quorum, in order of time. Later ones are left
 /// out: they were asked for only because the first ones differed, which biases agreement.
 fn first_verdicts<'a>(
-    blind: impl Iterator<Item = &'a Worked>,
+    blind: impl Iterator<Item = &'a RecentVerdict>,
     quorum: usize,
 ) -> HashMap<u64, Vec<(i64, &'a str, f64)>> {
     let mut by_item: HashMap<u64, Vec<(i64, &str, f64)>> = HashMap::new();
@@ -137,7 +137,7 @@ fn first_verdicts<'a>(
 
 /// The figures of all reviewers, by name.
 fn reviewer_stats(snapshot: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
-    let people = || snapshot.verdicts.iter().filter(|work| work.source == Source::Reviewer);
+    let people = || snapshot.verdicts.iter().filter(|work| work.source == VerdictSource::Reviewer);
     let by_item = first_verdicts(people().filter(|work| !work.seen), snapshot.config.quorum as usize);
     let mut all: BTreeMap<&str, ReviewerStats> = BTreeMap::new();
     for work in people() {
@@ -185,7 +185,7 @@ struct TagDifference<'a> {
 /// 0.1 apart and different by a two-proportion z-test at 5%, Bonferroni-corrected for tags and
 /// reviewers. Severity is estimated from scores without tags, so such a difference can look like
 /// severity.
-fn tag_differences<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, TagDifference<'a>> {
+fn tag_differences<'a>(work: impl Iterator<Item = &'a RecentVerdict>) -> BTreeMap<&'a str, TagDifference<'a>> {
     const LEAST: f64 = 0.1;
     let mut items: BTreeMap<&str, f64> = BTreeMap::new();
     let mut tagged: BTreeMap<(&str, &str), HashMap<&str, f64>> = BTreeMap::new();
@@ -257,7 +257,7 @@ fn table(snapshot: &QueueSnapshot) -> Markup {
     let learnt = !snapshot.reviewers.is_empty();
     let met = all.iter().any(|(_, of)| of.others.items > 0);
     let golden = all.iter().any(|(_, of)| of.golden.items > 0);
-    let people = snapshot.verdicts.iter().filter(|work| work.source == Source::Reviewer);
+    let people = snapshot.verdicts.iter().filter(|work| work.source == VerdictSource::Reviewer);
     let apart = if learnt { tag_differences(people) } else { BTreeMap::new() };
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of reviewers" {
@@ -319,19 +319,19 @@ mod tests {
         assert_eq!((of(0.1), of(-0.1)), ("+0.10 (0.05 to 0.15)".into(), "−0.10 (−0.15 to −0.05)".into()));
     }
 
-    fn work(n: u64, at: i64, reviewer: &str, reward: f64) -> Worked {
-        Worked {
+    fn work(n: u64, at: i64, reviewer: &str, reward: f64) -> RecentVerdict {
+        RecentVerdict {
             at,
             claimed: None,
             arrived: 0,
             n,
             reviewer: reviewer.into(),
-            source: Source::Reviewer,
+            source: VerdictSource::Reviewer,
             label: None,
             reward,
             decides: None,
             explored: false,
-            audit: None,
+            random_check: None,
             seen: false,
             scores: Vec::new(),
             tags: [].into(),
@@ -344,9 +344,9 @@ mod tests {
     fn differing_items_are_noticed() {
         let tagged = |n: u64, who: &str, language: &str| {
             let tags = [("language".to_string(), language.to_string()), ("source".into(), "web".into())];
-            Worked { tags: tags.into(), ..work(n, 1, who, 1.0) }
+            RecentVerdict { tags: tags.into(), ..work(n, 1, who, 1.0) }
         };
-        let all: Vec<Worked> = (0..300)
+        let all: Vec<RecentVerdict> = (0..300)
             .map(|n| {
                 let who = ["ann", "bob", "cyd"][n as usize % 3];
                 tagged(n, who, if (who == "ann") == (n % 10 < 8) { "de" } else { "en" })
@@ -366,7 +366,7 @@ mod tests {
                     ["de", "en", "fr"][chance(1000 * world + n) as usize % 3],
                 )
             };
-            let all: Vec<Worked> = (0..300).map(of).collect();
+            let all: Vec<RecentVerdict> = (0..300).map(of).collect();
             !tag_differences(all.iter()).is_empty()
         });
         let noticed = noticed.count();
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_golden_item_is_known_by_label_or_reward() {
-        let scale = Rewards { lowest: -1.0, highest: 3.0, labels: [("harmful".to_string(), 3.0)].into() };
+        let scale = VerdictScale { lowest: -1.0, highest: 3.0, labels: [("harmful".to_string(), 3.0)].into() };
         assert_eq!(golden_reward("harmful", Some(&scale)), Some(3.0));
         assert_eq!(
             [golden_reward("no", Some(&scale)), golden_reward("yes", None), golden_reward("0.5", None)],

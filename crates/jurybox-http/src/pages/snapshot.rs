@@ -9,8 +9,8 @@ use crate::handlers::read_queue;
 use crate::problem::Problem;
 use jurybox::{Direction, Interval, Standing};
 use jurybox_server::{
-    Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Noticed, Pulse, Queue, Scale,
-    Skipped, Source, Trusted, Worked,
+    Config, ItemCounts, Error, EvaluatorSummary, ExplainedItem, Filter, QueueReport, ActivityEntry, DriftIncident, Workload, Queue, RewardBounds,
+    SkippedItem, VerdictSource, EvaluatorInfluence, RecentVerdict,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,18 +38,18 @@ pub(super) struct QueueSnapshot {
     pub(super) head: u64,
     pub(super) model: u64,
     pub(super) config: Config,
-    pub(super) counts: Counts,
-    pub(super) workload: Pulse,
+    pub(super) counts: ItemCounts,
+    pub(super) workload: Workload,
     /// The number of items that arrived lately, and in how many microseconds: an hour, or less for
     /// a newer queue. None if no item ever arrived.
     pub(super) inflow: Option<(f64, i64)>,
-    pub(super) verdicts: Vec<Worked>,
-    pub(super) skips: Vec<Skipped>,
-    pub(super) report: Found,
+    pub(super) verdicts: Vec<RecentVerdict>,
+    pub(super) skips: Vec<SkippedItem>,
+    pub(super) report: QueueReport,
     /// Empty until the queue is ranked for the first time.
-    pub(super) evaluators: Vec<Evaluated>,
+    pub(super) evaluators: Vec<EvaluatorSummary>,
     /// Noticed changes of evaluators, newest first, including past ones.
-    pub(super) changes: Vec<Noticed>,
+    pub(super) changes: Vec<DriftIncident>,
     /// Diagnostics of the fit, in words.
     pub(super) diagnostics: Vec<String>,
     /// Severity and noise of the reviewers, if the policy learns them.
@@ -57,9 +57,9 @@ pub(super) struct QueueSnapshot {
     /// Confirmed changes in the verdicts.
     pub(super) verdict_changes: Vec<jurybox::Alarm>,
     pub(super) learnt_from: u64,
-    pub(super) best: Vec<Explained>,
-    pub(super) activity: Vec<Happened>,
-    pub(super) influence: Vec<Trusted>,
+    pub(super) best: Vec<ExplainedItem>,
+    pub(super) activity: Vec<ActivityEntry>,
+    pub(super) influence: Vec<EvaluatorInfluence>,
     /// Correlations of the evaluators' errors, from random checks alone: among items picked by the
     /// evaluators, errors look less correlated than they are. None with too few.
     pub(super) errors: Option<ErrorCorrelations>,
@@ -67,7 +67,7 @@ pub(super) struct QueueSnapshot {
 
 /// A queue's snapshot and the time it shows, from the cache if that is recent enough.
 pub(super) async fn snapshot(app: &App, queue: &str) -> Result<(Arc<QueueSnapshot>, i64), Problem> {
-    let now = read_queue(app, queue, Queue::standing).await?;
+    let now = read_queue(app, queue, Queue::status).await?;
     let marks = (now.head, now.model);
     if let Some(snapshot) = app.0.watch.seen(queue, marks) {
         return Ok(snapshot);
@@ -84,18 +84,18 @@ pub(super) async fn snapshot(app: &App, queue: &str) -> Result<(Arc<QueueSnapsho
 }
 
 impl QueueSnapshot {
-    fn read(queue: &Queue, trust: Vec<Trusted>) -> Result<QueueSnapshot, Error> {
+    fn read(queue: &Queue, trust: Vec<EvaluatorInfluence>) -> Result<QueueSnapshot, Error> {
         let now = super::format::now();
-        let standing = queue.standing()?;
-        let (worked, skipped) = queue.worked(VERDICTS)?;
-        let pulse = queue.pulse(now + DAY, now + MINUTE)?;
+        let standing = queue.status()?;
+        let (worked, skipped) = queue.recent_verdicts(VERDICTS)?;
+        let pulse = queue.workload(now + DAY, now + MINUTE)?;
         let model = queue.model().ok();
-        let evaluated = model.as_ref().map(|model| queue.evaluated(model)).transpose()?.unwrap_or_default();
-        let noticed = model.as_ref().map(|model| queue.noticed(model)).transpose()?.unwrap_or_default();
-        let (_, ranked) = queue.ranked(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
+        let evaluated = model.as_ref().map(|model| queue.evaluator_summaries(model)).transpose()?.unwrap_or_default();
+        let noticed = model.as_ref().map(|model| queue.drift_incidents(model)).transpose()?.unwrap_or_default();
+        let (_, ranked) = queue.ranked_items(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
         let mut best = Vec::new();
         for item in ranked {
-            best.extend(queue.explained(&item.id)?);
+            best.extend(queue.explain_item(&item.id)?);
         }
         let happened = read_back(queue, standing.head, ENTRIES, |kind| !is_routine(kind))?.0;
         let mut snapshot = QueueSnapshot {
@@ -108,12 +108,12 @@ impl QueueSnapshot {
             workload: pulse,
             verdicts: worked,
             skips: skipped,
-            report: queue.found()?,
+            report: queue.report()?,
             evaluators: evaluated,
             changes: noticed,
-            reviewers: model.as_ref().map(jurybox_server::Model::reviewers).unwrap_or_default(),
-            verdict_changes: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
-            diagnostics: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
+            reviewers: model.as_ref().map(jurybox_server::RankingModel::reviewers).unwrap_or_default(),
+            verdict_changes: model.iter().flat_map(jurybox_server::RankingModel::redefined).cloned().collect(),
+            diagnostics: model.as_ref().map(jurybox_server::RankingModel::diagnostics).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
             best,
             activity: happened,
@@ -134,8 +134,8 @@ impl QueueSnapshot {
     }
 
     /// Verdicts by people, without those by rules.
-    pub(super) fn by_people(&self) -> impl Iterator<Item = &Worked> {
-        self.verdicts.iter().filter(|work| work.source != Source::Automatic)
+    pub(super) fn by_people(&self) -> impl Iterator<Item = &RecentVerdict> {
+        self.verdicts.iter().filter(|work| work.source != VerdictSource::Automatic)
     }
 
     /// The time of the earliest verdict read, if there are earlier ones that are not read.
@@ -164,9 +164,9 @@ impl QueueSnapshot {
     }
 
     /// Each item decided by people: the verdict that decided it first, and its current reward.
-    fn decided(&self) -> Vec<(&Worked, f64)> {
+    fn decided(&self) -> Vec<(&RecentVerdict, f64)> {
         let mut last: HashMap<u64, f64> = HashMap::new();
-        let mut first: Vec<&Worked> = Vec::new();
+        let mut first: Vec<&RecentVerdict> = Vec::new();
         for (work, reward) in self.by_people().filter_map(|work| Some((work, work.decides?))) {
             if last.insert(work.n, reward).is_none() {
                 first.push(work);
@@ -178,8 +178,8 @@ impl QueueSnapshot {
     /// The time and the reward of each decided item that was claimed for its value or due date.
     /// Random checks and golden items say nothing about the ranking and are left out.
     pub(super) fn picked(&self) -> Vec<(i64, f64)> {
-        let golden = |work: &Worked| work.tags.contains_key(jurybox_server::GOLDEN);
-        let picked = |work: &Worked| work.claimed.is_some() && !work.explored && !golden(work);
+        let golden = |work: &RecentVerdict| work.tags.contains_key(jurybox_server::GOLDEN);
+        let picked = |work: &RecentVerdict| work.claimed.is_some() && !work.explored && !golden(work);
         let decided = self.decided().into_iter();
         decided.filter(|(work, _)| picked(work)).map(|(work, reward)| (work.at, reward)).collect()
     }
@@ -220,7 +220,7 @@ impl QueueSnapshot {
         let changed: Vec<Option<i64>> = (0..signs.len()).map(|j| self.changed(j)).collect();
         self.decided()
             .into_iter()
-            .filter(|(work, _)| work.scores.len() == signs.len() && (work.audit.is_some() || !drawn))
+            .filter(|(work, _)| work.scores.len() == signs.len() && (work.random_check.is_some() || !drawn))
             .map(|(work, reward)| {
                 let score = |((score, sign), changed): ((&f64, &f64), &Option<i64>)| {
                     if changed.is_some_and(|changed| work.arrived < changed) {
@@ -238,8 +238,8 @@ impl QueueSnapshot {
 /// The time of each verdict and the seconds it took: since the item's claim, or since the
 /// reviewer's previous verdict or skip if that is later, because the next item is claimed in
 /// advance. Verdicts of the same moment took equally long.
-fn delays<'a>(all: impl Iterator<Item = &'a Worked>, skipped: &'a [Skipped]) -> Vec<(i64, f64)> {
-    let mut done: Vec<(i64, &str, Option<&Worked>)> =
+fn delays<'a>(all: impl Iterator<Item = &'a RecentVerdict>, skipped: &'a [SkippedItem]) -> Vec<(i64, f64)> {
+    let mut done: Vec<(i64, &str, Option<&RecentVerdict>)> =
         skipped.iter().map(|skip| (skip.at, skip.reviewer.as_str(), None)).collect();
     done.extend(all.map(|work| (work.at, work.reviewer.as_str(), Some(work))));
     done.sort_by_key(|(at, ..)| *at);
@@ -350,7 +350,7 @@ pub(super) fn wilson(mean: f64, many: f64) -> Interval {
 /// rewards.
 pub(super) fn mean_within(rewards: &[f64], (low, high): (f64, f64)) -> Interval {
     let none = Interval { mean: f64::NAN, low: f64::NAN, high: f64::NAN };
-    jurybox_server::mean_of(rewards, Scale { low, high }).unwrap_or(none)
+    jurybox_server::mean_of(rewards, RewardBounds { low, high }).unwrap_or(none)
 }
 
 /// The average reward by an evaluator's score: the scores in groups of equal size, each with its
@@ -400,23 +400,23 @@ mod tests {
     /// twice.
     #[test]
     fn a_verdict_took_as_long_as_its_item_was_on_top() {
-        let work = |at: i64, claimed: i64, reviewer: &str| Worked {
+        let work = |at: i64, claimed: i64, reviewer: &str| RecentVerdict {
             at: at * SECOND,
             claimed: Some(claimed * SECOND),
             arrived: 0,
             n: 1,
             reviewer: reviewer.into(),
-            source: Source::Reviewer,
+            source: VerdictSource::Reviewer,
             label: None,
             reward: 1.0,
             decides: None,
             explored: false,
-            audit: None,
+            random_check: None,
             seen: false,
             scores: Vec::new(),
             tags: [].into(),
         };
-        let skip = Skipped { at: 130 * SECOND, reviewer: "ann".into(), reason: String::new() };
+        let skip = SkippedItem { at: 130 * SECOND, reviewer: "ann".into(), reason: String::new() };
         let all = [
             work(110, 100, "ann"),
             work(115, 100, "ann"),

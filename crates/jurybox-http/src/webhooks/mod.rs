@@ -13,7 +13,7 @@ pub(crate) mod sign;
 use crate::app::App;
 use crate::wire::EventPage;
 use address::WebhookTarget;
-use jurybox_server::{Error, Outcome, Secret, Webhook};
+use jurybox_server::{Error, DeliveryOutcome, Secret, Webhook};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -96,7 +96,7 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
             let service = &asked.0.service;
             let Some(sending) = service.take_webhook(&of, holder)? else { return Ok(None) };
             let page = usize::try_from(sending.until.saturating_sub(of.seen)).unwrap_or(usize::MAX);
-            let events = service.queue(&of.queue)?.happened(of.seen, page)?;
+            let events = service.queue(&of.queue)?.activity(of.seen, page)?;
             Ok(Some((sending.secret, events, service.now()?)))
         };
         let Some((secret, events, now)) = app.wait(taken).await? else { return Ok(()) };
@@ -114,7 +114,7 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
         let sent = attempt(app, &hook, &secret, &id, now / 1_000_000, &body).await;
         app.0.metrics.note_delivery(sent.is_ok());
         let outcome = match &sent {
-            Ok(()) => Outcome::Delivered { seen: last },
+            Ok(()) => DeliveryOutcome::Delivered { seen: last },
             Err(failure) => failure_outcome(app, &hook, now, failure),
         };
         let (asked, of) = (app.clone(), hook.clone());
@@ -156,7 +156,7 @@ async fn attempt(
 }
 
 /// The outcome of a failure: when to retry (exponential backoff with jitter), or to stop.
-fn failure_outcome(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailure) -> Outcome {
+fn failure_outcome(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailure) -> DeliveryOutcome {
     let (first, longest) = RESTS;
     let rest = (first << hook.failures.min(20)).min(longest) * 1_000_000;
     let chance = RandomState::new().hash_one(now) % (rest / 5);
@@ -165,5 +165,5 @@ fn failure_outcome(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailur
     let tired = hook.failures >= ENOUGH
         && hook.failing_since.is_some_and(|since| now.saturating_sub(since) >= give_up);
     let next_try = now.saturating_add_unsigned(rest + chance);
-    Outcome::Failed { at: now, next_try, why: failure.why.clone(), off: tired || failure.gone }
+    DeliveryOutcome::Failed { at: now, next_try, why: failure.why.clone(), off: tired || failure.gone }
 }

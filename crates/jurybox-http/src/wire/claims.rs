@@ -78,9 +78,9 @@ pub(crate) struct HeldItem {
     payload: Option<jurybox_server::Json>,
 }
 
-impl From<jurybox_server::Claimed> for HeldItem {
-    fn from(claim: jurybox_server::Claimed) -> Self {
-        let jurybox_server::Claimed { item, token, until, payload, .. } = claim;
+impl From<jurybox_server::ClaimedItem> for HeldItem {
+    fn from(claim: jurybox_server::ClaimedItem) -> Self {
+        let jurybox_server::ClaimedItem { item, token, until, payload, .. } = claim;
         HeldItem { item, token, until: Time(until), payload }
     }
 }
@@ -119,18 +119,18 @@ pub(crate) struct ClaimEntry {
 impl ClaimEntry {
     /// The items of a claim. Without the right to see ranks, they come without rank, value and
     /// random-check mark, sorted by a hash of their id.
-    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<ClaimEntry> {
+    pub(crate) fn all(mut claims: Vec<jurybox_server::ClaimedItem>, sees: bool) -> Vec<ClaimEntry> {
         if !sees {
             claims.sort_by_cached_key(|claim| (hash_text(&claim.item), claim.item.clone()));
         }
-        let one = |claim: jurybox_server::Claimed| ClaimEntry {
+        let one = |claim: jurybox_server::ClaimedItem| ClaimEntry {
             item: claim.item,
             token: claim.token,
             until: Time(claim.until),
             rank: sees.then_some(claim.rank),
             value: sees.then(|| claim.value.is_finite().then_some(claim.value)),
             probability: sees.then_some(claim.probability),
-            random_check: sees.then_some(claim.explored),
+            random_check: sees.then_some(claim.random_check),
             payload: claim.payload,
         };
         claims.into_iter().map(one).collect()

@@ -8,7 +8,7 @@ use super::Name;
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use jurybox::{Evaluators, Spec};
-use jurybox_server::{Change, Config, Counts, Doors, FileColumns, Rewards, Standing};
+use jurybox_server::{ConfigChange, Config, ItemCounts, QueueMode, FileColumns, VerdictScale, QueueStatus};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -110,11 +110,11 @@ pub(crate) fn shown_name(stored: &str) -> &str {
 /// A change of a queue's settings, read under the names of the API.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct SettingsBody(#[serde(with = "QueueChange")] pub(crate) Change);
+pub(crate) struct SettingsBody(#[serde(with = "QueueChange")] pub(crate) ConfigChange);
 
 /// A change of a queue's settings. Settings that are left out do not change.
 #[derive(Deserialize, ToSchema)]
-#[serde(remote = "Change", deny_unknown_fields)]
+#[serde(remote = "ConfigChange", deny_unknown_fields)]
 #[schema(as = QueueChange)]
 pub(crate) struct QueueChange {
     /// The evaluators that score items. They can be added and removed while a queue lives; one that
@@ -144,11 +144,11 @@ pub(crate) struct QueueChange {
     /// The share of arriving items that are chosen for a random check, whatever their scores.
     #[serde(default, rename = "random_check_rate")]
     #[schema(rename = "random_check_rate", minimum = 0, maximum = 1)]
-    audit_rate: Option<f64>,
+    random_check_rate: Option<f64>,
     /// The largest share of a claim that random checks may take before the best items follow.
     #[serde(default, rename = "random_check_share")]
     #[schema(rename = "random_check_share", minimum = 0, maximum = 1)]
-    audit_share: Option<f64>,
+    random_check_share: Option<f64>,
     /// After this many seconds the jury learns from an item with the scores it has, even if some
     /// are still missing.
     #[serde(default)]
@@ -172,12 +172,12 @@ pub(crate) struct QueueChange {
     max_held: Option<u32>,
     #[serde(default, rename = "mode")]
     #[schema(rename = "mode", value_type = Option<ModeSetting>)]
-    doors: Option<Doors>,
+    mode: Option<QueueMode>,
     /// The scale of rewards, or null for none. Without one, rewards lie within 0 to 1, or within
     /// the range that the queue has already taken. Every current verdict must fit a new scale.
     #[serde(default, deserialize_with = "null_or_scale")]
     #[schema(value_type = Option<RewardSettings>)]
-    reward: Option<Option<Rewards>>,
+    reward: Option<Option<VerdictScale>>,
     /// The names of evaluators whose scores count as missing in the ranking. The jury keeps
     /// learning about them, so that unmuting one loses nothing.
     #[serde(default)]
@@ -194,12 +194,12 @@ pub(crate) struct QueueChange {
 
 /// Tells a scale that is set to null from one that is left out.
 #[expect(clippy::option_option, reason = "left out, null and a scale differ")]
-fn null_or_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Rewards>>, D::Error> {
+fn null_or_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<VerdictScale>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
 /// The settings that a PUT asks for: those of its body, and the defaults of a new queue.
-pub(crate) fn config(mut change: Change) -> Result<Config, Problem> {
+pub(crate) fn config(mut change: ConfigChange) -> Result<Config, Problem> {
     let evaluators = change.evaluators.take().ok_or_else(|| {
         Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -258,16 +258,16 @@ pub(crate) struct QueueCounts {
     verdicts: u64,
 }
 
-impl From<Counts> for QueueCounts {
-    fn from(counts: Counts) -> Self {
-        let Counts { items, pending, leased, closed, verdicts } = counts;
+impl From<ItemCounts> for QueueCounts {
+    fn from(counts: ItemCounts) -> Self {
+        let ItemCounts { items, pending, leased, closed, verdicts } = counts;
         QueueCounts { items, pending, leased, closed, verdicts }
     }
 }
 
 impl QueueState {
-    pub(crate) fn new(name: String, standing: Standing) -> Self {
-        let Standing { config, counts, head, model, mismatches, .. } = standing;
+    pub(crate) fn new(name: String, standing: QueueStatus) -> Self {
+        let QueueStatus { config, counts, head, model, mismatches, .. } = standing;
         let counts = QueueCounts::from(counts);
         let warnings = Vec::new();
         QueueState { config, now: QueueProgress { name, counts, head, model, mismatches, warnings } }
@@ -303,7 +303,7 @@ mod tests {
     }
 
     fn shown(config: Config) -> serde_json::Map<String, serde_json::Value> {
-        let counts = Counts { items: 0, pending: 0, leased: 0, closed: 0, verdicts: 0 };
+        let counts = ItemCounts { items: 0, pending: 0, leased: 0, closed: 0, verdicts: 0 };
         let counts = QueueCounts::from(counts);
         let (name, warnings) = ("posts".into(), Vec::new());
         let now = QueueProgress { name, counts, head: 0, model: 0, mismatches: 0, warnings };
@@ -342,7 +342,7 @@ mod tests {
     fn settings_are_read_under_the_names_of_the_api_alone() {
         let read = |body: &str| serde_json::from_str::<SettingsBody>(body).map(|body| body.0);
         let change = read(r#"{"random_check_rate": 0.2, "mode": "draining", "reward": null}"#).unwrap();
-        assert_eq!((change.audit_rate, change.doors), (Some(0.2), Some(Doors::Draining)));
+        assert_eq!((change.random_check_rate, change.mode), (Some(0.2), Some(QueueMode::Draining)));
         assert_eq!((change.reward, change.k), (Some(None), None));
         for (stored, _) in RENAMED {
             let refused = read(&format!(r#"{{"{stored}": 0.1}}"#)).unwrap_err().to_string();

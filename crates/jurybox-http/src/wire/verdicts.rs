@@ -95,9 +95,9 @@ impl From<VerdictBody> for jurybox_server::NewVerdict {
             label: verdict.label.map(Into::into),
             note: verdict.note.map(Into::into),
             source: match verdict.source {
-                SourceField::Reviewer => jurybox_server::Source::Reviewer,
-                SourceField::Appeal => jurybox_server::Source::Appeal,
-                SourceField::Automatic => jurybox_server::Source::Automatic,
+                SourceField::Reviewer => jurybox_server::VerdictSource::Reviewer,
+                SourceField::Appeal => jurybox_server::VerdictSource::Appeal,
+                SourceField::Automatic => jurybox_server::VerdictSource::Automatic,
             },
             revises: verdict.revises.map(Into::into),
             observed_at: verdict.observed_at.map(|time| time.0),

@@ -79,10 +79,10 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
     options.check()?;
     if options.protocol != Protocol::Rounds {
         let reason = "a log with probabilities keeps its own rounds: leave out pool, folds and reuse";
-        return Err(Error::setting("probability", table.taken().probability().unwrap_or_default(), reason));
+        return Err(Error::setting("probability", table.roles().probability().unwrap_or_default(), reason));
     }
     let log = ReviewLog::read(table)?;
-    check(&log, table.path(), table.taken().probability().unwrap_or_default())?;
+    check(&log, table.path(), table.roles().probability().unwrap_or_default())?;
     let (outcome, followed) = estimated(&log, options, table.threads(), RunProgress(Some(table)))?;
     if let Some(path) = &options.picks {
         export::write(path, &log, &followed)?;

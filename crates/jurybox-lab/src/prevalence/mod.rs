@@ -119,7 +119,7 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     let errors = options.golden.as_deref().map(|column| error_rates(&rows, column, range)).transpose()?;
     let (errors, unjudged) = errors.unzip();
     let mut warnings = rows.checked()?;
-    let predictions = predict::predictions(&rows, table.taken().evaluators(), &options.predictions, range)?;
+    let predictions = predict::predictions(&rows, table.roles().evaluators(), &options.predictions, range)?;
     warnings.extend(predictions.warning);
     if let Some(share) = unjudged.filter(|share| *share > 1e-9) {
         warnings.push(format!(
@@ -146,7 +146,7 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     let all = line(rows::Segment::default(), &all);
     let repeated = rows.items.repeat().then(|| rows.items.count(rows.rewards.len()) as u64);
     Ok(Prevalence {
-        reward: table.taken().reward().unwrap_or_default().into(),
+        reward: table.roles().reward().unwrap_or_default().into(),
         by: options.by.clone(),
         period: options.period.as_ref().map(ToString::to_string),
         predictions: predictions.from,

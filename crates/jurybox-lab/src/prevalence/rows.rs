@@ -84,7 +84,7 @@ impl ExtraColumns {
 
 impl PrevalenceRows {
     pub(super) fn read(table: &Table, options: &PrevalenceOptions) -> Result<PrevalenceRows, Error> {
-        let taken = table.taken();
+        let taken = table.roles();
         let columns = ExtraColumns::of(table, options);
         let width = taken.evaluators().len();
         let want = ScanRequest {
@@ -93,7 +93,7 @@ impl PrevalenceRows {
             reviewer: taken.reviewer().is_some(),
             ids: !taken.id().is_empty(),
             records: if columns.names.is_empty() { KeepRecords::None } else { KeepRecords::All },
-            ..Want::default()
+            ..ScanRequest::default()
         };
         let mut rows = PrevalenceRows { path: table.path().into(), ..PrevalenceRows::default() };
         let (mut ids, mut known): (Vec<u64>, HashMap<Segment, usize>) = (Vec::new(), HashMap::new());
@@ -104,7 +104,7 @@ impl PrevalenceRows {
                 let cells = if columns.names.is_empty() {
                     None
                 } else {
-                    Some(table.travelling(&part, &columns.names)?)
+                    Some(table.other_columns(&part, &columns.names)?)
                 };
                 let scores = part.batch.scores().to_vec();
                 let batch = &part.batch;

@@ -74,7 +74,7 @@ pub fn replay(table: &Table, options: &ReplayOptions) -> Result<ReplayOutcome, E
     let log = ReviewLog::read(table)?;
     options.check()?;
     if !log.probabilities.is_empty() {
-        let column = table.taken().probability().unwrap_or_default();
+        let column = table.roles().probability().unwrap_or_default();
         return Err(Error::setting(
             "probability",
             column,

@@ -46,13 +46,13 @@ impl Dataset {
         };
         let table = Table::open(&[path.into()], &roles, false)?;
         let mut data = Dataset {
-            names: table.taken().evaluators().names().map(Into::into).collect(),
+            names: table.roles().evaluators().names().map(Into::into).collect(),
             scores: vec![],
             rewards: vec![],
         };
         let mut groups = Vec::new();
         table.scan(
-            ScanRequest { reward: true, key: group.is_some(), ..Want::default() },
+            ScanRequest { reward: true, key: group.is_some(), ..ScanRequest::default() },
             |mut part| {
                 let keys: Vec<String> = part.batch.keys().iter().map(ToString::to_string).collect();
                 Ok((part.batch.scores().to_vec(), part.batch.rewards().to_vec(), keys))

@@ -50,7 +50,7 @@ impl ReviewLog {
     }
 
     pub(crate) fn read(table: &Table) -> Result<ReviewLog, Error> {
-        let taken = table.taken();
+        let taken = table.roles();
         let in_place = table.is_in_memory();
         let want = ScanRequest {
             reward: true,
@@ -58,7 +58,7 @@ impl ReviewLog {
             key: taken.key().is_some(),
             ids: !taken.id().is_empty(),
             upright: !in_place,
-            ..Want::default()
+            ..ScanRequest::default()
         };
         let all = taken.evaluators();
         let contexts: Vec<usize> = all.contexts().collect();
@@ -69,17 +69,17 @@ impl ReviewLog {
         table.scan(
             want,
             |mut part| {
-                let (mut scores, mut lying) = (Vec::new(), ScoreView::default());
+                let (mut scores, mut view) = (Vec::new(), ScoreView::default());
                 if in_place {
-                    lying = part.batch.take_in_place();
+                    view = part.batch.take_score_view();
                 } else {
                     scores = part.batch.scores().to_vec();
                 }
                 let batch = &part.batch;
                 let (rewards, probabilities) = (batch.rewards().to_vec(), batch.probabilities().to_vec());
-                Ok(((scores, lying), rewards, probabilities, batch.keys().to_vec(), batch.ids().to_vec()))
+                Ok(((scores, view), rewards, probabilities, batch.keys().to_vec(), batch.ids().to_vec()))
             },
-            |at, ((scores, lying), rewards, probabilities, keys, mine)| {
+            |at, ((scores, view), rewards, probabilities, keys, mine)| {
                 ids.extend(mine);
                 if contexts.is_empty() {
                     log.scores.extend(scores);
@@ -90,7 +90,7 @@ impl ReviewLog {
                     }
                 }
                 if in_place {
-                    log.in_place.append(lying);
+                    log.in_place.append(view);
                 }
                 log.rewards.extend(rewards);
                 log.probabilities.extend(probabilities);

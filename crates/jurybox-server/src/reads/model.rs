@@ -161,7 +161,7 @@ impl RankingModel {
 
     /// The model's diagnostics as sentences.
     pub fn diagnostics(&self) -> Vec<String> {
-        self.fitted.doubts().iter().map(ToString::to_string).collect()
+        self.fitted.diagnostics().iter().map(ToString::to_string).collect()
     }
 }
 

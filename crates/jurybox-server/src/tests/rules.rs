@@ -108,7 +108,7 @@ fn two_who_disagree_get_a_third_and_the_majority_decides(kind: Kind) {
     give(&mut life, verdict("v4", "x0", "dan", 1.0)).unwrap();
     assert_eq!(
         life.writer.replica.learner.jury().seen().used
-            + life.writer.replica.learner.jury().seen().passed_over,
+            + life.writer.replica.learner.jury().seen().ignored_rewards,
         1,
         "taught once"
     );
@@ -151,7 +151,7 @@ fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing(kind: Ki
         .unwrap();
     life.pass(25);
     give(&mut life, verdict("v2", "x4", "ann", 1.0)).unwrap();
-    assert_eq!(used(&life).used + used(&life).passed_over, 1);
+    assert_eq!(used(&life).used + used(&life).ignored_rewards, 1);
     let revision = NewVerdict { revises: Some("v1".into()), ..verdict("v3", "x5", "ann", 0.0) };
     give(&mut life, revision.clone()).unwrap();
     assert!(life.writer.replica.learner.is_stale());
@@ -267,7 +267,7 @@ fn erased_items_are_gone_and_what_was_learnt_from_them_too(kind: Kind) {
     );
     life.writer.refold_if_stale().unwrap();
     let seen = life.writer.replica.learner.jury().seen();
-    assert_eq!(seen.used + seen.passed_over, 0);
+    assert_eq!(seen.used + seen.ignored_rewards, 0);
     let found = life.writer.store().find(1, &["x5".into(), "x3".into()]).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(pending(&life).0, 4);

@@ -1,8 +1,8 @@
 //! The traffic of `jurybox demo --serve`: new posts, and four simulated reviewers.
 
-use jurybox_http::Demo;
-use jurybox_lab::Stream;
-use jurybox_server::{Answer, Call, Claimed, Error, Filter, NewItem, NewVerdict, Queue, Request};
+use jurybox_http::DemoControl;
+use jurybox_lab::PostStream;
+use jurybox_server::{Answer, Call, ClaimedItem, Error, Filter, NewItem, NewVerdict, Queue, Request};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,15 +32,15 @@ const TICKS_PER_SWEEP: u64 = 10;
 /// A queue with simulated posts and reviewers.
 pub(super) struct Feed {
     queue: Queue,
-    demo: Demo,
-    stream: Stream,
+    demo: DemoControl,
+    stream: PostStream,
     /// The claimed posts of each reviewer that have no verdict yet.
-    held: [VecDeque<Claimed>; REVIEWERS.len()],
+    held: [VecDeque<ClaimedItem>; REVIEWERS.len()],
 }
 
 impl Feed {
-    pub(super) fn new(queue: Queue, demo: Demo, seed: u64) -> Feed {
-        Feed { queue, demo, stream: Stream::new(seed), held: Default::default() }
+    pub(super) fn new(queue: Queue, demo: DemoControl, seed: u64) -> Feed {
+        Feed { queue, demo, stream: PostStream::new(seed), held: Default::default() }
     }
 
     /// Runs until `ending` is set, at a steady pace however long the database takes.
@@ -69,7 +69,7 @@ impl Feed {
         let swapped = self.demo.is_swapped();
         let item = |post: jurybox_lab::Post| NewItem {
             id: post.id,
-            scores: Stream::evaluators().iter().map(ToString::to_string).zip(post.scores).collect(),
+            scores: PostStream::evaluators().iter().map(ToString::to_string).zip(post.scores).collect(),
             payload: Some(json!({ "text": post.text }).into()),
             tags: [("channel".to_string(), post.channel.to_string())].into(),
             due: None,

@@ -8,8 +8,8 @@ use super::lab;
 use crate::messages::{can_redraw, next, say, wrote};
 use crate::output;
 use anyhow::Context;
-use jurybox_files::Aside;
-use jurybox_lab::{Demo, Standing};
+use jurybox_files::PendingFile;
+use jurybox_lab::{DemoSimulation, DemoStanding};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{Write as _, stderr};
@@ -70,8 +70,8 @@ impl Args {
         // through a link.
         let chosen = self.out.is_some();
         let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
-        let mut page = if chosen { Aside::new(&path)? } else { Aside::replacing(&path)? };
-        let mut demo = Demo::new(self.seed)?;
+        let mut page = if chosen { PendingFile::new(&path)? } else { PendingFile::replacing(&path)? };
+        let mut demo = DemoSimulation::new(self.seed)?;
         let live = can_redraw();
         let stop = lab::stop_flag();
         say(format_args!("A review queue: 100 posts an hour, one in ten harmful, time to review ten."));
@@ -87,7 +87,7 @@ impl Args {
                 lines = frame.lines().count();
                 write!(stderr(), "{up}{}", frame.replace('\n', "\x1b[K\n"))?;
                 std::thread::sleep(FRAME_TIME);
-            } else if [1, 10, 50, 100, 200, Demo::HOURS].contains(&now.hour) {
+            } else if [1, 10, 50, 100, 200, DemoSimulation::HOURS].contains(&now.hour) {
                 say(format_args!(
                     "hour {:3}: found by Jurybox {}, by a plain average {}, by the oracle {}",
                     now.hour, now.jurybox, now.average, now.oracle
@@ -109,9 +109,9 @@ impl Args {
     }
 }
 
-fn frame(now: &Standing) -> anyhow::Result<String> {
+fn frame(now: &DemoStanding) -> anyhow::Result<String> {
     let mut text = String::new();
-    writeln!(text, "hour {:3} of {}     harmful posts so far: {}", now.hour, Demo::HOURS, now.harmful)?;
+    writeln!(text, "hour {:3} of {}     harmful posts so far: {}", now.hour, DemoSimulation::HOURS, now.harmful)?;
     writeln!(text)?;
     let most = now.oracle.max(now.jurybox).max(1) as f64;
     for (name, found) in [("oracle", now.oracle), ("Jurybox", now.jurybox), ("plain average", now.average)] {
@@ -137,7 +137,7 @@ fn bar(share: f64, width: usize) -> String {
     "█".repeat(full) + &"·".repeat(width - full)
 }
 
-fn document(seed: u64, end: &Standing, page: &Path) -> serde_json::Value {
+fn document(seed: u64, end: &DemoStanding, page: &Path) -> serde_json::Value {
     let weights = end.weights.iter().map(|(name, share)| json!({"name": name, "weight": share}));
     json!({
         "seed": seed,
@@ -149,7 +149,7 @@ fn document(seed: u64, end: &Standing, page: &Path) -> serde_json::Value {
     })
 }
 
-fn summary(end: &Standing, path: &str) -> anyhow::Result<String> {
+fn summary(end: &DemoStanding, path: &str) -> anyhow::Result<String> {
     let mut text = String::new();
     writeln!(
         text,

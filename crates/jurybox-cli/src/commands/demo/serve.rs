@@ -5,9 +5,9 @@ use super::feed::Feed;
 use crate::messages::say;
 use anyhow::Context;
 use jurybox::Evaluators;
-use jurybox_http::{App, Demo, Log, Settings};
-use jurybox_lab::Stream;
-use jurybox_server::{Config, Place, Rewards, Service};
+use jurybox_http::{App, DemoControl, LogFormat, Settings};
+use jurybox_lab::PostStream;
+use jurybox_server::{Config, StoreLocation, VerdictScale, Service};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
     let folder = TemporaryFolder(folder);
     let service = Service::open(&folder.0, Duration::ZERO)?;
     let queue = service.create(QUEUE, &config()?)?;
-    let demo = Demo::new(QUEUE, Stream::PAIR);
+    let demo = DemoControl::new(QUEUE, PostStream::PAIR);
     let normal = Settings::default();
     let port = port.unwrap_or_else(|| free_or_any(normal.listen.port()));
     let settings = Settings {
         listen: (Ipv4Addr::LOCALHOST, port).into(),
-        log: Log::Off,
+        log: LogFormat::Off,
         demo: Some(demo.clone()),
         ..normal
     };
@@ -49,7 +49,7 @@ pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
             "A simulated queue: 64 posts a second, one in ten harmful, of which four people review six."
         ));
         say(format_args!("Next: watch it learn at {url}/q/{QUEUE}, or review posts at {url}/q/{QUEUE}/desk"));
-        let [one, other] = Stream::PAIR;
+        let [one, other] = PostStream::PAIR;
         say(format_args!(
             "To make an evaluator fail: curl -X POST {url}/demo/swap (swaps the noise of `{one}` and `{other}`)"
         ));
@@ -60,7 +60,7 @@ pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let hangups = HangupSignals::listen(&runtime)?;
     let app = App::new(service, settings.clone());
-    let place = Place::from(&folder.0);
+    let place = StoreLocation::from(&folder.0);
     let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, Some(work), |_, _| {}));
     runtime.shutdown_timeout(Duration::from_secs(5));
     drop(app);
@@ -82,11 +82,11 @@ fn config() -> anyhow::Result<Config> {
         audit_rate: 0.02,
         settle_seconds: 2,
         undo_seconds: 10,
-        reward: Some(Rewards {
+        reward: Some(VerdictScale {
             lowest: 0.0,
             highest: 1.0,
             labels: [("fine".to_string(), 0.0), ("harmful".to_string(), 1.0)].into(),
         }),
-        ..Config::new(Evaluators::new(Stream::evaluators())?)
+        ..Config::new(Evaluators::new(PostStream::evaluators())?)
     })
 }

@@ -6,7 +6,7 @@ use super::QueueAddress;
 use crate::messages::{next, say};
 use crate::output;
 use anyhow::{bail, ensure};
-use jurybox_server::{Call, Change, Request};
+use jurybox_server::{Call, ConfigChange, Request};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ impl Args {
         let summary = files.add_to(|request| Ok(queue.ask(&Call::new("desk", request))?))?;
         if before != Some(files.uses()) {
             let columns = Some(files.uses().clone());
-            queue.ask(&Call::new("desk", Request::Configure(Change { columns, ..Change::default() })))?;
+            queue.ask(&Call::new("desk", Request::Configure(ConfigChange { columns, ..Change::default() })))?;
         }
         say(format_args!("{}.", summary.line()));
         summary.warn();

@@ -6,7 +6,7 @@ use crate::messages::{next, say, shell};
 use crate::output;
 use anyhow::Context;
 use jurybox_files::plain;
-use jurybox_server::{Answer, Call, Claimed, Desk, Filter, LimitedBy, Request};
+use jurybox_server::{Answer, Call, ClaimedItem, EmbeddedQueue, Filter, LimitedBy, Request};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -99,7 +99,7 @@ impl Args {
     }
 
     /// Claims items, and says why they may be fewer than asked for.
-    fn claim(&self, queue: &mut Desk) -> anyhow::Result<(u64, Vec<Claimed>, Option<LimitedBy>)> {
+    fn claim(&self, queue: &mut EmbeddedQueue) -> anyhow::Result<(u64, Vec<ClaimedItem>, Option<LimitedBy>)> {
         let mut filter = Filter::default();
         for tag in &self.tag {
             let (name, value) =

@@ -4,9 +4,9 @@ use super::super::columns::OUTPUT;
 use super::QueueAddress;
 use crate::messages::{next, say, shell, wrote};
 use crate::output::is_stdout;
-use jurybox_files::{Format, Layout, Sheet, counted};
+use jurybox_files::{Format, OutputLayout, RecordTable, counted};
 use jurybox_http::{export_columns, export_pages};
-use jurybox_server::Exported;
+use jurybox_server::ExportedItem;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -51,28 +51,28 @@ impl Args {
             anyhow::ensure!(asked == named, "{}: its name says another format than --as", out.display());
         }
         let format = self.format.unwrap_or(Format::JsonLines);
-        let layout = Layout { format, safe_csv: self.safe_csv };
-        let (mut sheet, mut rows, mut decided): (Option<Sheet<Exported>>, u64, u64) = (None, 0, 0);
+        let layout = OutputLayout { format, safe_csv: self.safe_csv };
+        let (mut sheet, mut rows, mut decided): (Option<RecordTable<ExportedItem>>, u64, u64) = (None, 0, 0);
         export_pages(
             |after, many| queue.exported(after, many),
             |page| -> anyhow::Result<()> {
                 if sheet.is_none() {
-                    sheet = Some(Sheet::to_file(
+                    sheet = Some(RecordTable::to_file(
                         &out,
                         layout,
                         export_columns(&page.evaluators, &tags, self.random_checks_only),
                     )?);
                 }
                 rows += page.items.len() as u64;
-                let has_reward = |item: &&Exported| {
+                let has_reward = |item: &&ExportedItem| {
                     item.reward.is_some() && (!self.random_checks_only || item.audit.is_some())
                 };
                 decided += page.items.iter().filter(has_reward).count() as u64;
                 Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
             },
         )?;
-        sheet.map_or(Ok(()), Sheet::finish)?;
-        say(format_args!("Exported {}, {decided} decided.", counted(rows, "item")));
+        sheet.map_or(Ok(()), RecordTable::finish)?;
+        say(format_args!("ExportedItem {}, {decided} decided.", counted(rows, "item")));
         wrote([&*out]);
         let file = if is_stdout(&out) { "FILE".into() } else { shell(out.display()) };
         next(format_args!("learn {file} --id item --reward reward --state model.json"));

@@ -5,7 +5,7 @@ use super::super::queue_settings::QueueSettings;
 use super::QueueAddress;
 use crate::messages::{next, say};
 use jurybox::{Direction, Evaluator, Evaluators};
-use jurybox_server::{Config, Desk};
+use jurybox_server::{Config, EmbeddedQueue};
 
 /// The name of a queue that nobody named. Folders of earlier versions have it stored.
 const DEFAULT_NAME: &str = "desk";
@@ -52,7 +52,7 @@ impl Args {
         let config = Config::new(evaluators_of(&self.evaluators, &self.invert)?);
         let config = self.settings.change(None).onto(config);
         let queue = self.address.queue.as_deref().unwrap_or(DEFAULT_NAME);
-        Desk::create(&self.address.place, queue, &config, self.address.timeout())?;
+        EmbeddedQueue::create(&self.address.place, queue, &config, self.address.timeout())?;
         say(format_args!(
             "{}: a queue with the evaluators {}, ranked by `{}`.",
             self.address.place, config.evaluators, config.policy

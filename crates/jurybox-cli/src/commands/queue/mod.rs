@@ -16,7 +16,7 @@ use super::location;
 use crate::advice::Advised;
 use crate::messages::shell;
 use clap::Subcommand;
-use jurybox_server::{Desk, Error};
+use jurybox_server::{EmbeddedQueue, Error};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ struct QueueAddress {
     /// Folder of the queue; or a PostgreSQL database, as env:VARIABLE or file:PATH with its URL, or
     /// postgres://user@host/database
     #[arg(value_name = "DIR", value_parser = location::parser())]
-    place: jurybox_server::Place,
+    place: jurybox_server::StoreLocation,
     /// The queue, if there are several
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
@@ -84,8 +84,8 @@ struct QueueAddress {
 
 impl QueueAddress {
     /// Opens the queue, and deletes payloads that are past their time.
-    fn open(&self) -> anyhow::Result<Desk> {
-        let mut queue = Desk::open(&self.place, self.queue.as_deref(), self.timeout()).map_err(|error| {
+    fn open(&self) -> anyhow::Result<EmbeddedQueue> {
+        let mut queue = EmbeddedQueue::open(&self.place, self.queue.as_deref(), self.timeout()).map_err(|error| {
             match error {
                 // Without a name, this error means several queues or none.
                 Error::Refused(_) if self.queue.is_none() => {

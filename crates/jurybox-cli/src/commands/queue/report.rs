@@ -42,7 +42,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let mut queue = self.address.open()?;
-        let jurybox_server::Status { counts, config, .. } = queue.status()?;
+        let jurybox_server::EmbeddedStatus { counts, config, .. } = queue.status()?;
         let jury = queue.jury()?;
         let found = queue.found()?;
         let level = Fraction::try_from(0.95).map_err(anyhow::Error::msg)?;

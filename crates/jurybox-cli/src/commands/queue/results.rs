@@ -1,7 +1,7 @@
 //! The results part of `jurybox queue report`: what a queue found, and what it may have missed.
 
 use jurybox::Interval;
-use jurybox_server::{Found, Share};
+use jurybox_server::{QueueReport, RewardMean};
 use std::fmt::Write;
 
 /// A number with at most this many significant digits, without an exponent. Digits before the
@@ -54,9 +54,9 @@ fn sum(interval: Interval) -> String {
 }
 
 /// Writes what was found and missed. Intervals are 95% intervals.
-pub(super) fn write_results(text: &mut String, found: &Found) -> std::fmt::Result {
+pub(super) fn write_results(text: &mut String, found: &QueueReport) -> std::fmt::Result {
     let format = RewardFormat { low: found.scale.low, high: found.scale.high };
-    let share = |share: &Share, of: &str| {
+    let share = |share: &RewardMean, of: &str| {
         share.mean.map(|mean| format!("{} in {} {of}", format.interval(mean), share.items))
     };
     writeln!(text, "reviewed       {} of {} items", found.looked_at, found.items)?;

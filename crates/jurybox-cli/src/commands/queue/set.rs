@@ -10,7 +10,7 @@ use crate::messages::{next, say};
 use crate::output;
 use anyhow::ensure;
 use clap::ValueEnum;
-use jurybox_server::{Call, Change, Doors, Request};
+use jurybox_server::{Call, ConfigChange, QueueMode, Request};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,20 +82,20 @@ impl Args {
             muted
         });
         let weights = NameNumbers::all(&self.weights);
-        let change = Change {
+        let change = ConfigChange {
             evaluators: (!self.evaluators.is_empty())
                 .then(|| evaluators_of(&self.evaluators, &self.invert))
                 .transpose()?,
             muted,
             weights: (self.learnt_weights || !weights.is_empty()).then(|| weights.into_iter().collect()),
             doors: self.mode.map(|mode| match mode {
-                ModeArg::Open => Doors::Open,
-                ModeArg::Paused => Doors::Paused,
-                ModeArg::Draining => Doors::Draining,
+                ModeArg::Open => QueueMode::Open,
+                ModeArg::Paused => QueueMode::Paused,
+                ModeArg::Draining => QueueMode::Draining,
             }),
             ..self.settings.change(now.reward.as_ref())
         };
-        ensure!(change != Change::default(), "pass at least one setting, such as -k 20; `--help` lists them");
+        ensure!(change != ConfigChange::default(), "pass at least one setting, such as -k 20; `--help` lists them");
         let same = change.clone().onto(now.clone()) == now;
         if !same {
             queue.ask(&Call::new("desk", Request::Configure(change)))?;

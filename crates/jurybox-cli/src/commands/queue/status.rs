@@ -4,7 +4,7 @@ use super::super::columns::OUTPUT;
 use super::QueueAddress;
 use crate::messages::next;
 use crate::output;
-use jurybox_server::{Config, Doors, Status};
+use jurybox_server::{Config, QueueMode, EmbeddedStatus};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -47,9 +47,9 @@ impl Args {
                 status.seen.used, status.waiting
             )?;
             match config.doors {
-                Doors::Paused => writeln!(text, "mode      paused: no claims")?,
-                Doors::Draining => writeln!(text, "mode      draining: no new items")?,
-                Doors::Open => {}
+                QueueMode::Paused => writeln!(text, "mode      paused: no claims")?,
+                QueueMode::Draining => writeln!(text, "mode      draining: no new items")?,
+                QueueMode::Open => {}
             }
             if !config.muted.is_empty() {
                 writeln!(text, "muted     {}", config.muted.join(", "))?;
@@ -70,7 +70,7 @@ impl Args {
 }
 
 /// The status as JSON. Settings and totals have other names there than in the database.
-pub(super) fn status_document(status: &Status) -> serde_json::Result<Value> {
+pub(super) fn status_document(status: &EmbeddedStatus) -> serde_json::Result<Value> {
     const SETTINGS: [(&str, &str); 3] =
         [("audit_rate", "random_check_rate"), ("audit_share", "random_check_share"), ("doors", "mode")];
     let mut document = json!(status);

@@ -6,8 +6,8 @@ use crate::advice::{self, Advised};
 use crate::messages::{next, say, shell};
 use crate::output;
 use anyhow::{anyhow, bail, ensure};
-use jurybox_files::{Error, Records, Roles, Table, Want, expand};
-use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, Rewards, Source};
+use jurybox_files::{Error, KeepRecords, Roles, Table, ScanRequest, expand};
+use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, VerdictScale, VerdictSource};
 use serde_json::json;
 use std::collections::HashMap;
 
@@ -129,7 +129,7 @@ impl Args {
                 latest.insert(of, (id.clone(), reward));
                 revises = Some(last);
             }
-            let source = if self.automatic { Source::Automatic } else { Source::Reviewer };
+            let source = if self.automatic { VerdictSource::Automatic } else { VerdictSource::Reviewer };
             verdicts.push(NewVerdict {
                 id,
                 item: verdict.item,
@@ -225,9 +225,9 @@ impl Args {
             self.columns.warn(&table);
         }
         let mut found = Vec::new();
-        let records = if texts.is_empty() { Records::None } else { Records::All };
+        let records = if texts.is_empty() { KeepRecords::None } else { KeepRecords::All };
         let scanned = table.scan(
-            Want { key: true, records, ..Want::default() },
+            ScanRequest { key: true, records, ..Want::default() },
             |mut part| {
                 let cells = table.travelling(&part, &texts)?;
                 Ok((part.batch.keys().to_vec(), part.batch.scores().to_vec(), cells))
@@ -272,7 +272,7 @@ impl Args {
 }
 
 /// The reward that the queue has for a word.
-fn reward_of(scale: Option<&Rewards>, label: Option<&str>) -> Option<f64> {
+fn reward_of(scale: Option<&VerdictScale>, label: Option<&str>) -> Option<f64> {
     scale?.labels.get(label?).copied()
 }
 

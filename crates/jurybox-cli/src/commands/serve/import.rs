@@ -6,7 +6,7 @@ use super::super::queue_settings::QueueSettings;
 use super::BackgroundWork;
 use crate::messages::say;
 use anyhow::{bail, ensure};
-use jurybox_server::{Call, Change, Config, Queue, Request, Rewards, Service, check_new_queue};
+use jurybox_server::{Call, ConfigChange, Config, Queue, Request, VerdictScale, Service, check_new_queue};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,7 +79,7 @@ impl ImportOptions {
 
     /// The settings of a new queue. Without a reward scale, verdicts are yes (1) and no (0).
     fn config(&self, files: &ItemFiles) -> Config {
-        let yes_or_no = Rewards {
+        let yes_or_no = VerdictScale {
             lowest: 0.0,
             highest: 1.0,
             labels: [("no".to_string(), 0.0), ("yes".to_string(), 1.0)].into(),
@@ -139,7 +139,7 @@ impl QueueImport {
         })?;
         if let Some(queue) = queue.filter(|_| config.columns.as_ref() != Some(files.uses())) {
             let columns = Some(files.uses().clone());
-            queue.ask(Call::new("import", Request::Configure(Change { columns, ..Change::default() })))?;
+            queue.ask(Call::new("import", Request::Configure(ConfigChange { columns, ..Change::default() })))?;
         }
         say(format_args!("{name}: {}.", summary.line()));
         summary.warn();

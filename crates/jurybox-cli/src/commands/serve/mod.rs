@@ -8,8 +8,8 @@ pub(crate) use settings::StorageArgs;
 
 use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
-use jurybox_http::{App, Certificate, Settings, listen};
-use jurybox_server::{Place, Service};
+use jurybox_http::{App, TlsCertificate, Settings, listen};
+use jurybox_server::{StoreLocation, Service};
 use settings::ServeSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +84,7 @@ pub(crate) struct BackgroundWork {
 pub(crate) async fn serve(
     app: App,
     settings: &Settings,
-    place: &Place,
+    place: &StoreLocation,
     hangups: HangupSignals,
     work: Option<BackgroundWork>,
     say_next: impl FnOnce(&App, &str),
@@ -108,8 +108,8 @@ pub(crate) async fn serve(
         say(format_args!("queue `{queue}` is not served: {why}"));
     }
     let _door = match place {
-        Place::Folder(folder) => app.open_door(folder),
-        Place::Database(_) => None,
+        StoreLocation::Folder(folder) => app.open_door(folder),
+        StoreLocation::Database(_) => None,
     };
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}");
@@ -180,10 +180,10 @@ impl HangupSignals {
 
     /// Reads the certificate again at every signal. Without a certificate, prints that there is
     /// none.
-    fn renew(mut self, certificate: Option<Certificate>) {
+    fn renew(mut self, certificate: Option<TlsCertificate>) {
         tokio::spawn(async move {
             while self.0.recv().await.is_some() {
-                match certificate.as_ref().map(Certificate::renew) {
+                match certificate.as_ref().map(TlsCertificate::renew) {
                     None => say(format_args!("SIGHUP: there is no certificate to read again")),
                     Some(Ok(())) => say(format_args!("SIGHUP: the certificate was read again")),
                     Some(Err(error)) => say(format_args!("SIGHUP: the earlier certificate is kept: {error}")),
@@ -203,7 +203,7 @@ impl HangupSignals {
         Ok(HangupSignals)
     }
 
-    fn renew(self, _: Option<Certificate>) {}
+    fn renew(self, _: Option<TlsCertificate>) {}
 }
 
 /// Completes at Ctrl-C, or at SIGTERM on Unix.

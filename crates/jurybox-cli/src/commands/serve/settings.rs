@@ -4,8 +4,8 @@ use super::super::location;
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use clap::builder::FalseyValueParser;
-use jurybox_http::{Limits, Log, Proxy, Settings, Tls, Webhooks};
-use jurybox_server::{Place, Role};
+use jurybox_http::{Limits, LogFormat, Proxy, Settings, Tls, Webhooks};
+use jurybox_server::{StoreLocation, Role};
 use serde::Deserialize;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,7 +19,7 @@ pub(crate) struct StorageArgs {
     /// env:VARIABLE or file:PATH with its URL, or postgres://user@host/database [default:
     /// jurybox-data]
     #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = location::parser())]
-    data: Option<Place>,
+    data: Option<StoreLocation>,
     /// TOML file with settings by the names of the options; options and the environment override it
     #[arg(long, value_name = "FILE", env = "JURYBOX_CONFIG")]
     config: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) struct StorageArgs {
 
 impl StorageArgs {
     /// The location of the queues: by option, else by the file, else `jurybox-data`.
-    pub(crate) fn place(&self) -> anyhow::Result<Place> {
+    pub(crate) fn place(&self) -> anyhow::Result<StoreLocation> {
         Ok(self.resolve(self.in_file()?.remove("data"))?.0)
     }
 
@@ -39,7 +39,7 @@ impl StorageArgs {
     }
 
     /// The location, given `data` of the file, and the `--data` option for suggested commands.
-    fn resolve(&self, in_file: Option<toml::Value>) -> anyhow::Result<(Place, String)> {
+    fn resolve(&self, in_file: Option<toml::Value>) -> anyhow::Result<(StoreLocation, String)> {
         let place = match (&self.data, in_file) {
             (Some(place), _) => place.clone(),
             (None, Some(value)) => {
@@ -47,7 +47,7 @@ impl StorageArgs {
                 let text = value.as_str().context("`data` is not text").with_context(file)?;
                 location::parse(text.into()).map_err(anyhow::Error::msg).with_context(file)?
             }
-            (None, None) => Place::Folder("jurybox-data".into()),
+            (None, None) => StoreLocation::Folder("jurybox-data".into()),
         };
         let option = format!(" --data {}", location::argument(&place));
         Ok((place, option))
@@ -134,7 +134,7 @@ pub(super) enum LogFormat {
 pub(super) fn resolve(
     storage: &StorageArgs,
     given: ServeSettings,
-) -> anyhow::Result<(Place, String, ServeSettings)> {
+) -> anyhow::Result<(StoreLocation, String, ServeSettings)> {
     let mut all = storage.in_file()?;
     let (place, option) = storage.resolve(all.remove("data"))?;
     let path = || storage.config.iter().map(|file| file.display().to_string()).collect::<String>();
@@ -230,10 +230,10 @@ impl ServeSettings {
             proxy,
             open: self.open.unwrap_or(false),
             log: match self.log {
-                Some(LogFormat::Text) => Log::Text,
-                Some(LogFormat::Off) => Log::Off,
-                None if std::io::stderr().is_terminal() => Log::Text,
-                Some(LogFormat::Json) | None => Log::Json,
+                Some(LogFormat::Text) => LogFormat::Text,
+                Some(LogFormat::Off) => LogFormat::Off,
+                None if std::io::stderr().is_terminal() => LogFormat::Text,
+                Some(LogFormat::Json) | None => LogFormat::Json,
             },
             tls,
             webhooks: Webhooks {

@@ -1,29 +1,29 @@
 //! Why an item on a reviewer's desk is no longer theirs, in words that reveal no verdict.
 
-use jurybox_server::{Explained, Stands};
+use jurybox_server::{ExplainedItem, ItemState};
 
 /// Why the item is no longer reserved for this reviewer; none if it still is.
-pub(super) fn why_lost(explained: Option<&Explained>, reviewer: &str) -> Option<&'static str> {
+pub(super) fn why_lost(explained: Option<&ExplainedItem>, reviewer: &str) -> Option<&'static str> {
     let Some(explained) = explained else { return Some("it has been erased") };
     let holds = explained.leases.iter().any(|(who, _)| who == reviewer);
     let judged = |own: bool| explained.verdicts.iter().any(|verdict| (verdict.reviewer == reviewer) == own);
     match explained.item.stands {
         _ if judged(true) => Some("you have judged it already, in another tab or browser"),
-        Stands::Closed if judged(false) => Some("somebody else has decided it"),
-        Stands::Closed => Some("it was closed and needs no verdict"),
+        ItemState::Closed if judged(false) => Some("somebody else has decided it"),
+        ItemState::Closed => Some("it was closed and needs no verdict"),
         _ if holds => None,
-        Stands::Leased => Some("your time for it ran out, and somebody else has it now"),
-        Stands::Pending => Some("your time for it ran out, and it went back to the queue"),
+        ItemState::Leased => Some("your time for it ran out, and somebody else has it now"),
+        ItemState::Pending => Some("your time for it ran out, and it went back to the queue"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jurybox_server::{Judged, Listed};
+    use jurybox_server::{VerdictOnItem, ListedItem};
 
-    fn explained(stands: Stands, holder: Option<&str>, judge: Option<&str>) -> Explained {
-        let verdict = |reviewer: &str| Judged {
+    fn explained(stands: ItemState, holder: Option<&str>, judge: Option<&str>) -> ExplainedItem {
+        let verdict = |reviewer: &str| VerdictOnItem {
             id: "desk-0123".into(),
             reviewer: reviewer.into(),
             reward: 1.0,
@@ -31,8 +31,8 @@ mod tests {
             note: None,
             seen: false,
         };
-        Explained {
-            item: Listed {
+        ExplainedItem {
+            item: ListedItem {
                 n: 1,
                 id: "x".into(),
                 stands,
@@ -45,7 +45,7 @@ mod tests {
             payload: None,
             verdicts: judge.map(verdict).into_iter().collect(),
             leases: holder.map(|who| (who.to_string(), 1)).into_iter().collect(),
-            audit: None,
+            random_check: None,
             model: 0,
             learnt_from: 0,
             contributions: None,
@@ -56,14 +56,14 @@ mod tests {
     #[test]
     fn the_reason_reveals_nothing_of_other_reviewers() {
         let why = |stands, holder, judge| why_lost(Some(&explained(stands, holder, judge)), "ann");
-        assert_eq!(why(Stands::Leased, Some("ann"), None), None);
+        assert_eq!(why(ItemState::Leased, Some("ann"), None), None);
         let gone = [
-            (why(Stands::Leased, Some("bob"), None), "somebody else has it"),
-            (why(Stands::Pending, None, None), "ran out"),
-            (why(Stands::Closed, None, Some("ann")), "in another tab"),
-            (why(Stands::Leased, Some("bob"), Some("ann")), "in another tab"),
-            (why(Stands::Closed, None, Some("bob")), "somebody else has decided"),
-            (why(Stands::Closed, None, None), "closed"),
+            (why(ItemState::Leased, Some("bob"), None), "somebody else has it"),
+            (why(ItemState::Pending, None, None), "ran out"),
+            (why(ItemState::Closed, None, Some("ann")), "in another tab"),
+            (why(ItemState::Leased, Some("bob"), Some("ann")), "in another tab"),
+            (why(ItemState::Closed, None, Some("bob")), "somebody else has decided"),
+            (why(ItemState::Closed, None, None), "closed"),
             (why_lost(None, "ann"), "erased"),
         ];
         for (reason, words) in gone {

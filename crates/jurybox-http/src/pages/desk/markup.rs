@@ -9,7 +9,7 @@ use crate::guard::Caller;
 use crate::time::Time;
 use jurybox::Contributions;
 use jurybox_draw::counted;
-use jurybox_server::{Config, Explained, Own, Role};
+use jurybox_server::{Config, ExplainedItem, OwnVerdict, Role};
 use maud::{Markup, html};
 
 /// The usual reasons for skipping an item.
@@ -176,18 +176,18 @@ fn after(desk: &DeskPage, who: &str) -> Markup {
 }
 
 /// The verdicts that can be undone, oldest first, as JSON for the script.
-fn undoable(config: &Config, own: &[Own]) -> String {
-    let of = |own: &Own| serde_json::json!({ "id": own.id, "words": own_verdict(config, own), "note": own.note, "until": Time(own.undo_until) });
+fn undoable(config: &Config, own: &[OwnVerdict]) -> String {
+    let of = |own: &OwnVerdict| serde_json::json!({ "id": own.id, "words": own_verdict(config, own), "note": own.note, "until": Time(own.undo_until) });
     let all: Vec<serde_json::Value> = own.iter().rev().filter(|own| own.undo_until > now()).map(of).collect();
     serde_json::Value::from(all).to_string()
 }
 
 /// A reviewer's own verdict in words.
-fn own_verdict(config: &Config, own: &Own) -> String {
+fn own_verdict(config: &Config, own: &OwnVerdict) -> String {
     verdict_text(config, own.label.as_deref(), own.reward)
 }
 
-fn undo_form(queue: &str, who: &str, own: &Own) -> Markup {
+fn undo_form(queue: &str, who: &str, own: &OwnVerdict) -> Markup {
     html! {
         form class="undo" method="post" action={ "/q/" (queue) "/desk/undo" } {
             input type="hidden" name="reviewer" value=(who);
@@ -198,7 +198,7 @@ fn undo_form(queue: &str, who: &str, own: &Own) -> Markup {
 }
 
 /// A reviewer's last verdicts as a table.
-pub(super) fn last(config: &Config, own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
+pub(super) fn last(config: &Config, own: &[OwnVerdict], who: &str, queue: &str, reads: bool) -> Markup {
     let now = now();
     html! {
         @if own.is_empty() {
@@ -223,7 +223,7 @@ pub(super) fn last(config: &Config, own: &[Own], who: &str, queue: &str, reads: 
 }
 
 /// The jury's prediction for an item that was just judged, with the three largest contributions.
-pub(super) fn jury(config: &Config, item: &Explained) -> Markup {
+pub(super) fn jury(config: &Config, item: &ExplainedItem) -> Markup {
     let names = config.evaluators.names();
     let sum = item.contributions.as_ref();
     let mut parts: Vec<(&str, f64)> =

@@ -21,7 +21,7 @@ use crate::wire::{JsonInteger, Name};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use jurybox_server::{Answer, Claimed, Config, Error, Explained, Filter, NewVerdict, Queue, Request, Role};
+use jurybox_server::{Answer, ClaimedItem, Config, Error, ExplainedItem, Filter, NewVerdict, Queue, Request, Role};
 use serde::{Deserialize, Serialize};
 
 /// The cookie with the reviewer's name, used if neither key nor proxy gives one.
@@ -84,12 +84,12 @@ struct DeskPage {
     queue: String,
     config: Config,
     waiting: u64,
-    held: Vec<Claimed>,
+    held: Vec<ClaimedItem>,
     /// The reviewer's verdicts since midnight UTC.
     today: u64,
-    own: Vec<jurybox_server::Own>,
+    own: Vec<jurybox_server::OwnVerdict>,
     /// The prediction for the last verdict's item, while the verdict can be undone.
-    jury: Option<Explained>,
+    jury: Option<ExplainedItem>,
 }
 
 pub(super) async fn page(
@@ -106,18 +106,18 @@ pub(super) async fn page(
     if part.panel.as_deref() == Some("last") {
         let asked = who.clone();
         let own = read_queue(&app, &queue, move |found| {
-            Ok((found.standing()?.config, found.own(&asked, markup::LAST as u64)?))
+            Ok((found.status()?.config, found.own_verdicts(&asked, markup::LAST as u64)?))
         });
         let (config, own) = own.await?;
         return Ok(panel_response(&markup::last(&config, &own, &who, &queue, caller.may(Role::Read)), now()));
     }
     let (name, asked) = (queue.clone(), who.clone());
     let desk = read_queue(&app, &queue, move |found| {
-        let standing = found.standing()?;
-        let own = found.own(&asked, markup::LAST as u64)?;
-        let today = found.own_since(&asked, now() - now().rem_euclid(DAY))?;
+        let standing = found.status()?;
+        let own = found.own_verdicts(&asked, markup::LAST as u64)?;
+        let today = found.own_verdicts_since(&asked, now() - now().rem_euclid(DAY))?;
         let undoable = own.first().filter(|own| own.undo_until > now());
-        let jury = undoable.map(|own| found.explained(&own.item)).transpose()?.flatten();
+        let jury = undoable.map(|own| found.explain_item(&own.item)).transpose()?.flatten();
         let (config, waiting) = (standing.config, standing.counts.pending);
         Ok(DeskPage { queue: name, config, waiting, held: found.held(&asked)?.0, today, own, jury })
     });
@@ -151,8 +151,8 @@ struct DeskItem {
     html: String,
 }
 
-impl From<Claimed> for DeskItem {
-    fn from(claim: Claimed) -> Self {
+impl From<ClaimedItem> for DeskItem {
+    fn from(claim: ClaimedItem) -> Self {
         let html = payload::shown(&claim.item, claim.payload.as_ref()).into_string();
         DeskItem { item: claim.item, token: claim.token, until: Time(claim.until), html }
     }
@@ -200,7 +200,7 @@ pub(super) async fn next(
     if by_form {
         return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    let waiting = read_queue(&app, &queue, |found| Ok(found.standing()?.counts.pending)).await?;
+    let waiting = read_queue(&app, &queue, |found| Ok(found.status()?.counts.pending)).await?;
     let items = held.into_iter().map(Into::into).collect();
     Ok(JsonBody(NextItems { items, waiting, now: Time(now()) }).into_response())
 }
@@ -239,7 +239,7 @@ pub(super) async fn verdict(
     FormOrJson { body: form, by_form }: FormOrJson<VerdictForm>,
 ) -> Result<Response, Problem> {
     caller.is(&form.reviewer)?;
-    let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let config = read_queue(&app, &queue, |found| Ok(found.status()?.config)).await?;
     let label = labels(&config).into_iter().find(|label| label.name == *form.label);
     let reward = label.and_then(|label| label.reward);
     let note = Some(form.note.trim()).filter(|note| !note.is_empty()).map(String::from);
@@ -263,7 +263,7 @@ pub(super) async fn verdict(
         return Ok(redirect(&format!("/q/{queue}/desk")));
     }
     // The verdict is recorded by now: a failure to read the prediction does not matter.
-    let explained = read_queue(&app, &queue, move |found| found.explained(&item)).await;
+    let explained = read_queue(&app, &queue, move |found| found.explain_item(&item)).await;
     let gone = |_: &String| {
         explained.as_ref().ok().and_then(|explained| lost_item::why_lost(explained.as_ref(), &who))
     };
@@ -385,12 +385,12 @@ pub(super) async fn keep(
     let kept = read_queue(&app, &queue, move |found| {
         let (held, _) = found.held(&who)?;
         let lost = showing.filter(|item| !held.iter().any(|claim| claim.item == **item));
-        let explained = lost.map(|item| found.explained(&item)).transpose()?;
+        let explained = lost.map(|item| found.explain_item(&item)).transpose()?;
         Ok(KeepAnswer {
             gone: explained.and_then(|explained| lost_item::why_lost(explained.as_ref(), &who)),
             held: held.into_iter().map(|claim| (claim.item, Time(claim.until))).collect(),
-            today: since.map(|since| found.own_since(&who, since.0)).transpose()?,
-            waiting: found.standing()?.counts.pending,
+            today: since.map(|since| found.own_verdicts_since(&who, since.0)).transpose()?,
+            waiting: found.status()?.counts.pending,
             now: Time(now()),
         })
     });

@@ -8,7 +8,7 @@ use super::super::wording::Wording;
 use super::{PanelBody, QueuePage};
 use jurybox::Interval;
 use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
-use jurybox_server::{Evaluated, Trusted};
+use jurybox_server::{EvaluatorSummary, EvaluatorInfluence};
 use maud::{Markup, PreEscaped, html};
 
 /// The most points of a curve, and of all lines of influence together.
@@ -120,7 +120,7 @@ pub(super) fn trust(view: &QueuePage<'_>) -> PanelBody {
             html! { "A line for each evaluator starts here when the jury has learnt for the second time." },
         );
     }
-    let within: Vec<&Trusted> = snapshot.influence.iter().filter(|was| window.holds(was.at)).collect();
+    let within: Vec<&EvaluatorInfluence> = snapshot.influence.iter().filter(|was| window.holds(was.at)).collect();
     let [first, _, ..] = within[..] else { return nothing(view) };
     let (unit, x_label) = window.unit(window.to - first.at);
     let most_influential = most_influential(&snapshot.evaluators, TRUSTED);
@@ -146,7 +146,7 @@ pub(super) fn trust(view: &QueuePage<'_>) -> PanelBody {
 }
 
 /// The positions of the evaluators with most influence, at most `most`, in column order.
-pub(super) fn most_influential(all: &[Evaluated], most: usize) -> Vec<usize> {
+pub(super) fn most_influential(all: &[EvaluatorSummary], most: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..all.len()).collect();
     let pull = |at: usize| all[at].pull().unwrap_or(0.0).abs();
     places.sort_by(|a, b| pull(*b).total_cmp(&pull(*a)));

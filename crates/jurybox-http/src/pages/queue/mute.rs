@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::wire::Name;
 use axum::extract::State;
 use axum::response::Response;
-use jurybox_server::{Change, Config, Request, Role};
+use jurybox_server::{ConfigChange, Config, Request, Role};
 use maud::html;
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ fn is_muted(config: &Config, evaluator: &str) -> bool {
 }
 
 /// The change of the queue's settings; none if the evaluator already is as wanted.
-fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<Change> {
+fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<ConfigChange> {
     if is_muted(config, evaluator) == mute {
         return None;
     }
@@ -46,7 +46,7 @@ fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<Change> {
     } else {
         names.retain(|name| name != evaluator);
     }
-    Some(Change { muted: Some(names), ..Change::default() })
+    Some(ConfigChange { muted: Some(names), ..ConfigChange::default() })
 }
 
 /// A page that shows which of the best items would change.
@@ -60,7 +60,7 @@ pub(in crate::pages) async fn preview(
     let evaluator = String::from(evaluator);
     let asked = evaluator.clone();
     let (mutes, now, then) = read_queue(&app, &queue, move |found| {
-        let config = found.standing()?.config;
+        let config = found.status()?.config;
         let mutes = !is_muted(&config, &asked);
         let (now, then) = found.preview(muting(&config, &asked, mutes).unwrap_or_default(), BEST)?;
         Ok((mutes, now, then))
@@ -110,7 +110,7 @@ pub(in crate::pages) async fn now(
     key: Idempotency,
     FormOrJson { body: MuteForm { evaluator, mute }, .. }: FormOrJson<MuteForm>,
 ) -> Result<Response, Problem> {
-    let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let config = read_queue(&app, &queue, |found| Ok(found.status()?.config)).await?;
     if let Some(change) = muting(&config, &evaluator, mute) {
         ask(&app, &queue, &caller, &key, Request::Configure(change)).await?;
         app.0.watch.forget(&queue);

@@ -7,7 +7,7 @@ use super::charts::most_influential;
 use super::{PanelBody, QueuePage, contribution_bar};
 use crate::demo::DemoControl;
 use jurybox_draw::{Bar, counted};
-use jurybox_server::{Evaluated, Explained, Role};
+use jurybox_server::{EvaluatorSummary, ExplainedItem, Role};
 use maud::{Markup, PreEscaped, html};
 use overview::checks_missing;
 
@@ -49,7 +49,7 @@ pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
         return PanelBody::Later(html! { "Nothing is ranked yet. Ranking starts with the first items." });
     }
     // A fixed weight has no interval: it is not estimated.
-    let bar = |of: &Evaluated, style: usize| {
+    let bar = |of: &EvaluatorSummary, style: usize| {
         let learnt = of.interval.filter(|_| of.fixed.is_none() && !of.muted).zip(of.spread);
         let interval = learnt.map(|(interval, spread)| (interval.low * spread, interval.high * spread));
         Bar { style: Some(style), ..Bar::new(&of.name, of.pull().unwrap_or(f64::NAN), interval) }
@@ -60,11 +60,11 @@ pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
     let is_listed = |at: usize| most_influential.contains(&at) || all[at].muted || !all[at].alarms.is_empty();
     let (listed, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_listed(*at));
     // Whiskers far longer than the bars are cut off, so that the bars stay readable.
-    let longest = all.iter().filter_map(Evaluated::pull).map(f64::abs).fold(0.0, f64::max);
+    let longest = all.iter().filter_map(EvaluatorSummary::pull).map(f64::abs).fold(0.0, f64::max);
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max).min(4.0 * longest);
     let (noises, noise) = noises(view);
     let weights = aligned(all.iter().map(|of| of.fixed.or(of.weight)));
-    let mute = |of: &Evaluated| format!("/q/{}/mute?evaluator={}", view.queue, in_address(&of.name));
+    let mute = |of: &EvaluatorSummary| format!("/q/{}/mute?evaluator={}", view.queue, in_address(&of.name));
     PanelBody::Open(html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
@@ -112,7 +112,7 @@ pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
 
 /// Whether an item waits that arrived before an evaluator changed.
 fn waits_from_before(snapshot: &QueueSnapshot) -> bool {
-    let changed = snapshot.evaluators.iter().filter_map(Evaluated::changed_since).max();
+    let changed = snapshot.evaluators.iter().filter_map(EvaluatorSummary::changed_since).max();
     snapshot.workload.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
 }
 
@@ -132,8 +132,8 @@ fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
 
 /// Each evaluator's share of the influence: its weight times the spread of its scores, over the sum
 /// of all. None for an evaluator without an estimate, and if nobody has influence.
-fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
-    let sum: f64 = all.iter().filter_map(Evaluated::pull).map(f64::abs).sum();
+fn influence(all: &[EvaluatorSummary]) -> Vec<Option<f64>> {
+    let sum: f64 = all.iter().filter_map(EvaluatorSummary::pull).map(f64::abs).sum();
     all.iter().map(|of| of.pull().filter(|_| sum > 0.0).map(|pull| pull.abs() / sum)).collect()
 }
 
@@ -141,7 +141,7 @@ fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
 pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
     let (found, words) = (&view.snapshot.report, view.snapshot.wording());
     let to = "to say how much was missed";
-    let Some(missed) = found.missed.filter(|missed| missed.low >= 0.0 && found.caught >= 0.0) else {
+    let Some(missed) = found.missed.filter(|missed| missed.low >= 0.0 && found.found >= 0.0) else {
         let why = match found.missed {
             Some(_) => "Not known: verdicts below 0 do not add up to a share.".into(),
             None => checks_missing(view.snapshot, None, to),
@@ -149,7 +149,7 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
         return PanelBody::Later(html! { (why) });
     };
     let share =
-        |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
+        |missed: f64| if missed + found.found > 0.0 { missed / (missed + found.found) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
     if high - low > WIDEST_MISSED {
         let ends = view.snapshot.on_scale(low, high);
@@ -168,8 +168,8 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
             g font-size="12" fill="var(--muted)" { text x=(x(0.0)) y="34" { "0%" } text x=(x(1.0)) y="34" text-anchor="end" { "100%" } }
         }
         p class="small" {
-            "Found " (words.sum(found.caught)) ", missed " (number(missed.low.round())) " to " (words.sum(missed.high.round()))
-            " (95% interval). Estimated from " (counted(found.drawn.items, "random check")) ", " (count(found.drawn.decided)) " of them reviewed."
+            "Found " (words.sum(found.found)) ", missed " (number(missed.low.round())) " to " (words.sum(missed.high.round()))
+            " (95% interval). Estimated from " (counted(found.random_checks.items, "random check")) ", " (count(found.random_checks.decided)) " of them reviewed."
         }
     })
 }
@@ -188,7 +188,7 @@ pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
     };
     let words = view.snapshot.wording();
     let values = aligned(best.iter().map(|of| of.item.value));
-    let shares = |of: &Explained| -> Vec<(usize, f64)> {
+    let shares = |of: &ExplainedItem| -> Vec<(usize, f64)> {
         of.contributions.iter().flat_map(|sum| sum.each.iter().copied().enumerate()).collect()
     };
     let largest = best
@@ -251,7 +251,7 @@ mod tests {
     /// of 1000.
     #[test]
     fn influence_does_not_depend_on_units() {
-        let of = |weight: f64, spread: f64, muted: bool| Evaluated {
+        let of = |weight: f64, spread: f64, muted: bool| EvaluatorSummary {
             name: String::new(),
             muted,
             fixed: None,

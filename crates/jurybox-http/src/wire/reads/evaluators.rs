@@ -4,7 +4,7 @@ use super::super::finite;
 use super::IntervalEstimate;
 use crate::time::Time;
 use jurybox::Alarm;
-use jurybox_server::Evaluated;
+use jurybox_server::EvaluatorSummary;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -104,8 +104,8 @@ impl From<&Alarm> for DriftAlarm {
     }
 }
 
-impl From<Evaluated> for EvaluatorDetail {
-    fn from(evaluator: Evaluated) -> Self {
+impl From<EvaluatorSummary> for EvaluatorDetail {
+    fn from(evaluator: EvaluatorSummary) -> Self {
         let drift = |(at, alarm): (usize, &Alarm)| {
             let raised = evaluator.raised.get(at).copied().flatten();
             let current = DriftAlarm::from(alarm);

@@ -2,7 +2,7 @@
 
 use super::super::queues::shown_name;
 use crate::time::Time;
-use jurybox_server::Happened;
+use jurybox_server::ActivityEntry;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -51,14 +51,14 @@ pub(crate) struct EventVerdict {
     item: String,
     reviewer: String,
     #[schema(value_type = String)]
-    source: jurybox_server::Source,
+    source: jurybox_server::VerdictSource,
     reward: f64,
     /// The item's final reward, if this verdict decides it.
     decides: Option<f64>,
 }
 
-impl From<Happened> for EventEntry {
-    fn from(happened: Happened) -> Self {
+impl From<ActivityEntry> for EventEntry {
+    fn from(happened: ActivityEntry) -> Self {
         let verdict = |(id, item, reviewer, source, reward, decides)| EventVerdict {
             id,
             item,

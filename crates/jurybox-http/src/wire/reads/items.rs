@@ -3,7 +3,7 @@
 use super::super::finite;
 use super::IntervalEstimate;
 use crate::time::Time;
-use jurybox_server::{Explained, Listed, Stands};
+use jurybox_server::{ExplainedItem, ListedItem, ItemState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -35,13 +35,13 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    pub(crate) fn new(item: Listed, names: &[String]) -> Item {
+    pub(crate) fn new(item: ListedItem, names: &[String]) -> Item {
         Item {
             id: item.id,
             state: match item.stands {
-                Stands::Pending => ItemStage::Pending,
-                Stands::Leased => ItemStage::Leased,
-                Stands::Closed => ItemStage::Closed,
+                ItemState::Pending => ItemStage::Pending,
+                ItemState::Leased => ItemStage::Leased,
+                ItemState::Closed => ItemStage::Closed,
             },
             arrived: Time(item.arrived),
             value: item.value.and_then(finite),
@@ -116,8 +116,8 @@ pub(crate) struct ItemDetail {
 }
 
 impl ItemDetail {
-    pub(crate) fn new(explained: Explained, names: &[String], explain: bool) -> Self {
-        let Explained { item, payload, verdicts, leases, audit, model, contributions, predicted, .. } =
+    pub(crate) fn new(explained: ExplainedItem, names: &[String], explain: bool) -> Self {
+        let ExplainedItem { item, payload, verdicts, leases, random_check: audit, model, contributions, predicted, .. } =
             explained;
         let explanation = explain.then(|| Explanation {
             base: contributions.as_ref().and_then(|explained| finite(explained.base)),
@@ -125,7 +125,7 @@ impl ItemDetail {
                 .map(|explained| names.iter().cloned().zip(explained.each.into_iter().map(finite)).collect()),
             predicted: predicted.map(Into::into),
         });
-        let verdict = |judged: jurybox_server::Judged| ItemVerdict {
+        let verdict = |judged: jurybox_server::VerdictOnItem| ItemVerdict {
             id: judged.id,
             reviewer: judged.reviewer,
             reward: judged.reward,

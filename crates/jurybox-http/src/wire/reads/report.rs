@@ -1,7 +1,7 @@
 //! The answer body with the finds of reviewers, the baselines, and an estimate of misses.
 
 use super::IntervalEstimate;
-use jurybox_server::Found;
+use jurybox_server::QueueReport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -77,25 +77,25 @@ pub(crate) struct RewardScale {
 }
 
 /// The report as JSON, as the API answers it, for callers without a server.
-pub fn report_document(found: Found) -> serde_json::Value {
+pub fn report_document(found: QueueReport) -> serde_json::Value {
     serde_json::json!(ReportAnswer::from(found))
 }
 
-impl From<Found> for ReportAnswer {
-    fn from(found: Found) -> Self {
-        let mean = |share: jurybox_server::Share| CountedMean {
+impl From<QueueReport> for ReportAnswer {
+    fn from(found: QueueReport) -> Self {
+        let mean = |share: jurybox_server::RewardMean| CountedMean {
             items: share.items,
             mean: share.mean.map(Into::into),
         };
-        let jurybox_server::Drawn { items, decided, waiting, closed, erased } = found.drawn;
+        let jurybox_server::RandomCheckCounts { items, decided, waiting, closed, erased } = found.random_checks;
         ReportAnswer {
             items: found.items,
-            reviewed: found.looked_at,
-            found: found.caught,
+            reviewed: found.reviewed,
+            found: found.found,
             picked: mean(found.picked),
-            released: found.given_back,
+            released: found.released,
             golden: found.golden,
-            unclaimed: mean(found.unasked),
+            unclaimed: mean(found.unclaimed),
             random: mean(found.random),
             plain_mean: mean(found.plain_mean),
             missed: found.missed.map(Into::into),

@@ -26,7 +26,7 @@ fn impatient(dir: &tempfile::TempDir, logged: bool) -> Table {
     };
     let enough = Arc::new(AtomicBool::new(false));
     let say = enough.clone();
-    Table::open(&[path], &roles, false).unwrap().with_threads(1).stopped_by(enough).watched(move |now| {
+    Table::open(&[path], &roles, false).unwrap().with_threads(1).stop_when(enough).on_progress(move |now| {
         if let Progress::Runs { .. } = now {
             say.store(true, Ordering::Relaxed);
         }
