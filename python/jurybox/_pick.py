@@ -79,7 +79,7 @@ def pick(
     """
     files = file_options(input_format, delimiter, header, decimal, na, long)
     rows = table_source(data, long=files["long"])
-    ask = table_options(evaluators, None, ignore, invert, key=id, threads=threads, files=files, context=context)
+    ask = table_options(evaluators, None, ignore, invert, key=id, key_is_id=True, threads=threads, files=files, context=context)
     where = out_path(out, state)
     (most, min_reward), seed, at = how_many(k, min_reward), whole(seed, "seed"), whole_or_none(at, "at")
     if options and policy is None:

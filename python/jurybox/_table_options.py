@@ -41,6 +41,7 @@ def table_options(
     reviewer: str | None = None,
     context: Names = None,
     label: Numbers = None,
+    key_is_id: bool = False,
 ) -> dict[str, Any]:
     """The role of each column, as the compiled part expects it."""
     return {
@@ -52,6 +53,7 @@ def table_options(
         "labels": _labels(label),
         "probability": probability,
         "key": key,
+        "key_is_id": key_is_id,
         "reviewer": reviewer,
         "context": names(context),
         "threads": whole_or_none(threads, "threads"),

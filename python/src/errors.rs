@@ -138,14 +138,14 @@ impl From<jurybox_files::Error> for Error {
             },
             E::UnknownColumn { path, column, .. }
             | E::DuplicateColumn { path, column, .. }
-            | E::ArePicks { path, column }
+            | E::UnexpectedPicks { path, column }
             | E::NoVerdictColumn { path, column } => ErrorFacts {
                 path: Some(path.display().to_string()),
                 column: Some(column),
                 ..ErrorFacts::default()
             },
             E::TwoRoles { column, .. }
-            | E::Turned { column }
+            | E::DirectionChanged { column }
             | E::NotInvertible { column }
             | E::NotAVerdict { column } => ErrorFacts { column: Some(column), ..ErrorFacts::default() },
             E::UnknownEvaluator { evaluator, .. }
@@ -197,7 +197,7 @@ impl From<jurybox_lab::Error> for Error {
     fn from(error: jurybox_lab::Error) -> Error {
         match error {
             jurybox_lab::Error::Jury(error) => error.into(),
-            jurybox_lab::Error::PaperTable(error) => error.into(),
+            jurybox_lab::Error::Table(error) => error.into(),
             other => ours(other.to_string(), other.code(), ErrorFacts::default()),
         }
     }

@@ -16,7 +16,7 @@ use crate::teaching::{
 use crate::work;
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluators};
-use jurybox_files::{StateMemory, State};
+use jurybox_files::{State, StateMemory};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -252,7 +252,7 @@ impl PyJury {
                 known.unwrap_or_else(|| directed(name, &invert))
             };
             let mut state = inner.state.clone();
-            state.jury.reseat(Evaluators::new(evaluators.iter().map(seated))?)?;
+            state.jury.set_evaluators(Evaluators::new(evaluators.iter().map(seated))?)?;
             inner.replace(state);
             Ok(())
         })

@@ -9,7 +9,9 @@ use crate::work::{self, WorkControl};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{Field, Schema};
 use jurybox::{Direction, Evaluator};
-use jurybox_files::{Decimal, Error, Format, LongFormat, ReadOptions, Roles, Table, ColumnRoles, Warning, fingerprint};
+use jurybox_files::{
+    ColumnRoles, Decimal, Error, Format, LongFormat, ReadOptions, Role, Roles, Table, Warning, fingerprint,
+};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -29,6 +31,7 @@ pub(crate) struct TableOptions {
     pub(crate) labels: Vec<(String, f64)>,
     probability: Option<String>,
     pub(crate) key: Option<String>,
+    key_is_id: bool,
     pub(crate) reviewer: Option<String>,
     context: Vec<String>,
     files: FileOptions,
@@ -57,7 +60,7 @@ impl TableOptions {
     pub(crate) fn roles(&self, seated: &[Evaluator]) -> Roles {
         Roles {
             evaluators: self.evaluators.clone(),
-            seated: seated.to_vec(),
+            learnt_evaluators: seated.to_vec(),
             id: self.id.clone(),
             ignore: self.ignore.clone(),
             invert: self.invert.clone(),
@@ -67,9 +70,10 @@ impl TableOptions {
             learnt_reward: None,
             probability: self.probability.clone(),
             key: self.key.clone(),
+            key_role: if self.key_is_id { Role::Id } else { Role::Group },
             reviewer: self.reviewer.clone(),
             context: self.context.clone(),
-            called: Vec::new(),
+            ignored_as: Vec::new(),
             texts: false,
         }
     }
@@ -230,7 +234,7 @@ fn from_frame(
 ) -> std::result::Result<Table, Error> {
     if let Some(first) = batches.first() {
         let schema = first.schema();
-        let seated: Vec<String> = roles.seated.iter().map(|seated| seated.name.clone()).collect();
+        let seated: Vec<String> = roles.learnt_evaluators.iter().map(|seated| seated.name.clone()).collect();
         let here = |name: &String| schema.index_of(name).is_ok() || seated.contains(name);
         roles.id.retain(here);
         roles.ignore.retain(here);
@@ -277,7 +281,7 @@ pub(crate) fn columns_needed(
     let decided = py.detach(|| -> std::result::Result<_, Error> {
         let first = first.into_iter().map(TableSource::first_batches);
         let first = first.collect::<std::result::Result<Vec<_>, _>>()?;
-        let taken = roles.over(&first, &reading)?;
+        let taken = roles.resolve_batches(&first, &reading)?;
         Ok((taken, first))
     });
     let (taken, first) = decided?;
@@ -286,7 +290,7 @@ pub(crate) fn columns_needed(
     };
     let evaluators = taken.evaluators().as_slice().iter();
     let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
-    let read = taken.read().filter(known).map(Into::into).collect();
+    let read = taken.columns_to_read().filter(known).map(Into::into).collect();
     let warned = taken.warnings().iter().map(warning).chain(named_as_ours(&taken)).collect();
     Ok((read, evaluators, taken.to_string(), warned))
 }
@@ -313,7 +317,7 @@ pub(crate) fn warning(warning: &Warning) -> String {
 
 /// The warning that columns named like ours (such as `score`) were not taken for evaluators.
 pub(crate) fn named_as_ours(taken: &ColumnRoles) -> Option<String> {
-    let names: Vec<String> = taken.named_as_ours().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> = taken.named_like_output().map(|name| format!("`{name}`")).collect();
     let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };
     let advice = "pass it in evaluators= if it is one, otherwise in ignore= or id=";
     let list = names.join(", ");

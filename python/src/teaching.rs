@@ -28,7 +28,7 @@ impl LearntCounts {
 
 impl From<jurybox::Learnt> for LearntCounts {
     fn from(learnt: jurybox::Learnt) -> LearntCounts {
-        let jurybox::Learnt { used, passed_over: ignored_rewards } = learnt;
+        let jurybox::Learnt { used, ignored_rewards: ignored_rewards } = learnt;
         LearntCounts { used, ignored_rewards }
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn learn_picks(
         let by: Vec<Option<Reviewer>> = those.iter().map(|&pick| reviewers[pick]).collect();
         let now = after.learn_by(&those.into_iter().map(example).collect::<Vec<_>>(), &by, at)?;
         learnt.used += now.used;
-        learnt.ignored_rewards += now.passed_over;
+        learnt.ignored_rewards += now.ignored_rewards;
     }
     *jury = after;
     Ok(learnt)
@@ -152,7 +152,7 @@ pub(crate) fn learn_unpicked(
         let examples: Vec<Example<'_>> = examples.collect();
         let now = jury.learn_by(&examples, &reviewers[from..from + examples.len()], at)?;
         learnt.used += now.used;
-        learnt.ignored_rewards += now.passed_over;
+        learnt.ignored_rewards += now.ignored_rewards;
         Ok(())
     };
     if table.rows <= ROWS_PER_PIECE {

@@ -39,14 +39,14 @@ impl WorkControl {
     /// The table with progress, warnings and interrupts attached.
     pub(crate) fn hold(&self, table: Table) -> Table {
         let progress = self.progress.clone();
-        let table = table.stopped_by(self.stop.clone()).watched(move |now| *lock(&progress) = Some(now));
+        let table = table.stop_when(self.stop.clone()).on_progress(move |now| *lock(&progress) = Some(now));
         self.hear(table, |_| true)
     }
 
     /// The table with its warnings collected, if `worth` selects them.
     pub(crate) fn hear(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
         let heard = self.heard.clone();
-        table.heard(move |warning| {
+        table.on_warning(move |warning| {
             if worth(warning) {
                 lock(&heard).push(warning.to_string());
             }

@@ -4,7 +4,7 @@
 //! Advice is chosen by the variant and the typed fields of an error, never by the words of its
 //! message.
 
-use jurybox_files::{Error, OddColumn, LearnNotice, Warning};
+use jurybox_files::{Error, ForeignKind, LearnNotice, OddColumn, Warning};
 use std::fmt;
 
 /// Advice on values that were learnt from labels of chosen items only.
@@ -38,7 +38,7 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
             return Some(advised.advice.clone());
         }
         let of_lab = || match cause.downcast_ref() {
-            Some(jurybox_lab::Error::PaperTable(error)) => Some(error),
+            Some(jurybox_lab::Error::Table(error)) => Some(error),
             _ => None,
         };
         cause.downcast_ref().or_else(of_lab).and_then(on_files)
@@ -101,9 +101,9 @@ pub(crate) fn labels(odd: &OddColumn) -> String {
 /// Advice on a notice of `learn`, if there is any.
 pub(crate) fn on_told(told: &LearnNotice) -> Option<String> {
     match told {
-        LearnNotice::LearntFile { .. } | LearnNotice::LearntRows { .. } | LearnNotice::LearntVerdicts { .. } => {
-            Some("--again counts it again".into())
-        }
+        LearnNotice::LearntFile { .. }
+        | LearnNotice::LearntRows { .. }
+        | LearnNotice::LearntVerdicts { .. } => Some("--again counts it again".into()),
         LearnNotice::Warning(warning) => on_warning(warning),
         _ => None,
     }
@@ -119,31 +119,6 @@ pub(crate) fn on_skipped(part: jurybox_lab::SkippedPart) -> &'static str {
         jurybox_lab::SkippedPart::NoContent => "name it with --data DIR",
         jurybox_lab::SkippedPart::NoPredictions => {
             "make them with `train.py --data DIR --out FILE.csv`, then pass --jester FILE.csv"
-        }
-    }
-}
-
-/// The kinds of files that are not read, as far as the advice on them differs.
-enum ForeignFile {
-    Workbook,
-    Zip,
-    /// Compressed; the program that decompresses it.
-    Compressed(&'static str),
-    Other,
-}
-
-impl ForeignFile {
-    /// The kind by the name that [`Error::Foreign`] has for it.
-    fn of(name: &str) -> ForeignFile {
-        match name {
-            "an Excel workbook" | "an old Excel workbook" | "an OpenDocument spreadsheet" => {
-                ForeignFile::Workbook
-            }
-            "a zip archive" => ForeignFile::Zip,
-            "compressed by xz" => ForeignFile::Compressed("xz"),
-            "compressed by bzip2" => ForeignFile::Compressed("bzip2"),
-            "compressed by lz4" => ForeignFile::Compressed("lz4"),
-            _ => ForeignFile::Other,
         }
     }
 }
@@ -178,13 +153,13 @@ fn on_files(error: &Error) -> Option<String> {
             "correct them, name the words for a missing score with --na, or leave the column out with --ignore {}",
             odd.column
         ),
-        Error::Foreign { path, what } => match ForeignFile::of(what) {
-            ForeignFile::Workbook => "save it as CSV".into(),
-            ForeignFile::Zip => format!("pipe its file in: unzip -p {} | jurybox ... -", path.display()),
-            ForeignFile::Compressed(program) => {
+        Error::Foreign { path, kind } => match kind {
+            ForeignKind::Spreadsheet(_) => "save it as CSV".into(),
+            ForeignKind::ZipArchive => format!("pipe its file in: unzip -p {} | jurybox ... -", path.display()),
+            ForeignKind::Compressed(program) => {
                 format!("decompress it into a pipe: {program} -dc {} | jurybox ... -", path.display())
             }
-            ForeignFile::Other => "turn it into CSV, JSON lines or Parquet first".into(),
+            _ => "turn it into CSV, JSON lines or Parquet first".into(),
         },
         Error::NotUtf8 { .. } => {
             "convert the file first, for instance with `iconv -f latin1 -t utf-8`".into()

@@ -284,10 +284,8 @@ fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box
                     None => {
                         let reviewer = reviewers.get(row).and_then(|name| reviewer(name));
                         let row = at.row + row as u64;
-                        verdicts.insert(
-                            id,
-                            VerdictRow { reward: Some(reward), reviewer, row, is_picked: false },
-                        );
+                        verdicts
+                            .insert(id, VerdictRow { reward: Some(reward), reviewer, row, is_picked: false });
                     }
                     Some(known) if known.reward.is_some_and(|before| before != reward) => {
                         known.reward = None;

@@ -8,7 +8,7 @@ use crate::pages::{LiveUpdates, Sessions};
 use crate::problem::Problem;
 use crate::rate_limit::RateLimits;
 use crate::settings::Settings;
-use jurybox_server::{Answer, Call, LocalSocket, Error, Queue, Service};
+use jurybox_server::{Answer, Call, Error, LocalSocket, Queue, Service};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,9 @@
 
 use crate::time::Time;
 use jurybox_files::RecordCell;
-use jurybox_server::{Error, ExportPage, ExportedItem, ExportedPick, ExportedVerdict, SkippedItem, VerdictSource};
+use jurybox_server::{
+    Error, ExportPage, ExportedItem, ExportedPick, ExportedVerdict, SkippedItem, VerdictSource,
+};
 use serde_json::{Value, json};
 
 /// The most items of a page, and about how many bytes of payload it should have. The first page is
@@ -88,11 +90,16 @@ pub fn columns(
     let mut columns = vec![
         ours("item", RecordCell::Text(Box::new(|row: &ExportedItem| Some(row.id.clone())))),
         ours("arrived_at", RecordCell::Time(Box::new(|row| Some(row.arrived)))),
-        ours("state", RecordCell::Text(Box::new(|row| Some(if row.closed { "closed" } else { "open" }.into())))),
+        ours(
+            "state",
+            RecordCell::Text(Box::new(|row| Some(if row.closed { "closed" } else { "open" }.into()))),
+        ),
     ];
     for (at, name) in evaluators.iter().enumerate() {
-        columns
-            .push((name.clone(), RecordCell::Number(Box::new(move |row| row.scores.get(at).copied().flatten()))));
+        columns.push((
+            name.clone(),
+            RecordCell::Number(Box::new(move |row| row.scores.get(at).copied().flatten())),
+        ));
     }
     for name in tags {
         let tag = name.clone();

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use jurybox_server::{Error, ApiKey, Role, Service, hash_of_secret};
+use jurybox_server::{ApiKey, Error, Role, Service, hash_of_secret};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -491,7 +491,8 @@ mod tests {
         let ann = caller_by_key(&key).unwrap();
         assert!(ann.is("ann").is_ok() && ann.is("bob").is_err());
         assert_eq!((ann.reviews_as(), ann.actor.as_str()), (Some("ann"), "desk"));
-        let tool = caller_by_key(&ApiKey { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
+        let tool =
+            caller_by_key(&ApiKey { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
         assert!(tool.is("ann").is_ok() && tool.is("bob").is_ok());
         assert!(caller_by_key(&ApiKey { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
         assert!(caller_by_key(&ApiKey { expires: Some(now()), ..key }).is_err());

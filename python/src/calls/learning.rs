@@ -8,7 +8,7 @@ use crate::jury_state::lock;
 use crate::policies::spec;
 use crate::tables::{TableOptions, TableSource, evaluators_of};
 use crate::work::{self, WorkControl};
-use jurybox_files::{Error, LearnOptions, LearnResult, LearnCounts, ScanRequest, learn_rows};
+use jurybox_files::{Error, LearnCounts, LearnOptions, LearnResult, ScanRequest, learn_rows};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -46,7 +46,7 @@ pub(crate) fn learn<'py>(
                 None if before.is_none() => return Err(no_rows().into()),
                 None => (None, (LearnCounts::default(), listener.notices(Vec::new()))),
                 Some(lesson) => {
-                    let notices = listener.notices(lesson.remarks());
+                    let notices = listener.notices(lesson.notices());
                     let LearnResult { state, taught } = lesson;
                     (Some(state), (taught, notices))
                 }
@@ -92,7 +92,7 @@ pub(crate) fn rounds(
         let table = source.open(&table_options, &seated, false, control)?;
         let (mut count, mut first, mut last): (u64, Option<Box<str>>, Option<Box<str>>) = (0, None, None);
         table.scan(
-            ScanRequest { key: true, ..Want::default() },
+            ScanRequest { key: true, ..ScanRequest::default() },
             |part| Ok(part.batch.keys().to_vec()),
             |_, keys| {
                 for key in keys {

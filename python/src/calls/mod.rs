@@ -12,7 +12,9 @@ use crate::jury::PyJury;
 use crate::jury_state::{JuryState, generator, lock};
 use crate::tables::{TableOptions, TableSource, named_as_ours, warning};
 use crate::work::WorkControl;
-use jurybox_files::{Error, Format, RowInput, LearnHost, OutputLayout, State, Table, LearnNotice as Fact, Warning, expand};
+use jurybox_files::{
+    Error, Format, LearnHost, LearnNotice as Fact, OutputLayout, RowInput, State, Table, Warning, expand,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
@@ -35,9 +37,9 @@ impl Notices {
 
     /// Adds what is known of a table before its rows are read.
     pub(super) fn table(&mut self, table: &Table) {
-        self.columns.push(table.taken().to_string());
+        self.columns.push(table.roles().to_string());
         self.warnings.extend(table.warnings().iter().map(warning));
-        self.warnings.extend(named_as_ours(table.taken()));
+        self.warnings.extend(named_as_ours(table.roles()));
     }
 
     /// Warns if the name of the output file does not tell its format.
@@ -80,26 +82,26 @@ impl<'a> NoticeCollector<'a> {
 
     /// All messages, with those known only at the end.
     pub(super) fn notices(mut self, remarks: Vec<Fact>) -> Notices {
-        remarks.into_iter().for_each(|remark| self.tell(remark));
+        remarks.into_iter().for_each(|remark| self.notify(remark));
         self.notices.heard(self.control)
     }
 }
 
 impl LearnHost for NoticeCollector<'_> {
-    fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
+    fn prepare(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
         self.table_options.threaded(self.control.hear(self.control.hold(table), worth))
     }
 
-    fn tell(&mut self, fact: Fact) {
-        if let Fact::Taken(taken) = &fact {
+    fn notify(&mut self, fact: Fact) {
+        if let Fact::Columns(taken) = &fact {
             self.notices.warnings.extend(named_as_ours(taken));
         }
         let mut text = if let Fact::Warning(about) = &fact { warning(about) } else { fact.to_string() };
-        if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. } | Fact::KnownVerdicts { .. }) {
+        if matches!(fact, Fact::LearntFile { .. } | Fact::LearntRows { .. } | Fact::LearntVerdicts { .. }) {
             text.push_str("; pass again=True to count it again");
         }
         let list = match &fact {
-            Fact::Taken(_) => &mut self.notices.columns,
+            Fact::Columns(_) => &mut self.notices.columns,
             fact if fact.is_warning() => &mut self.notices.warnings,
             _ => &mut self.notices.notes,
         };
@@ -139,7 +141,9 @@ impl RepeatableRows {
                     None => Err(Error::ReadOnce { path: "stream".into() }),
                 }))
             }
-            other => RowInput::Once(Box::new(move |reading, roles, again| other.open_as(reading, roles, again))),
+            other => {
+                RowInput::Once(Box::new(move |reading, roles, again| other.open_as(reading, roles, again)))
+            }
         })
     }
 }

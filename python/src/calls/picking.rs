@@ -7,7 +7,7 @@ use crate::policies::spec;
 use crate::rows::ResultRows;
 use crate::tables::{TableOptions, TableSource, evaluators_of};
 use crate::work::{self, WorkControl};
-use jurybox_files::{PickOptions, Picking, PickedRound, pick_rows};
+use jurybox_files::{PickOptions, PickedRound, Picking, pick_rows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -53,9 +53,9 @@ pub(crate) fn pick<'py>(
             if let Some(out) = &out {
                 notices.output(out, &table);
             }
-            let options = PickOptions { k, worth: min_reward, seed, at, only_choose: !observe };
+            let options = PickOptions { k, min_reward: min_reward, seed, at, only_choose: !observe };
             let round = pick_rows(before, &table, spec.as_ref(), options)?;
-            for remark in round.remarks() {
+            for remark in round.notes() {
                 if remark.is_warning() { &mut notices.warnings } else { &mut notices.notes }
                     .push(remark.to_string());
             }

@@ -9,8 +9,8 @@ use crate::tables::{NamedDirections, TableOptions, TableSource, evaluators_of, n
 use crate::work;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
-    Error, Ranker, SurveyScope, AllowedChange, RankOptions, Ranking, PickNote, EvaluatorChange, Table, Warning, by_evaluator, counted,
-    score_all, score_rows, new_jury, survey,
+    AllowedChange, Error, EvaluatorChange, PickNote, RankOptions, Ranker, Ranking, SurveyScope, Table,
+    Warning, by_evaluator, counted, new_jury, score_all, score_rows, survey,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -27,11 +27,11 @@ enum RankBy {
 
 impl RankBy {
     fn judge(self, table: &Table, notices: &mut Notices) -> std::result::Result<Ranker, Error> {
-        let evaluators = table.taken().evaluators();
+        let evaluators = table.roles().evaluators();
         match self {
             RankBy::Weights(weights) => Ranker::weights(evaluators, &weights),
             RankBy::State(mut jury) => {
-                for name in EvaluatorChange::again(&mut jury, evaluators, AllowedChange::Subset)?.left {
+                for name in EvaluatorChange::apply(&mut jury, evaluators, AllowedChange::Subset)?.removed {
                     notices
                         .warnings
                         .push(format!("`{name}` is not among the evaluators: rows are ranked without it"));
@@ -58,7 +58,7 @@ impl RankBy {
                         "fitted on a sample: {} of {}, in {} spread evenly; every_row=True uses all",
                         seen.shown,
                         counted(seen.rows, "row"),
-                        counted(seen.places, "place")
+                        counted(seen.chunks, "place")
                     ));
                 } else if seen.uneven {
                     let why = "scores change along the rows, so a sample would mislead";
@@ -115,7 +115,7 @@ pub(crate) fn rank<'py>(
     min_reward: Option<f64>,
 ) -> Result<Bound<'py, PyDict>> {
     let options_of =
-        RankOptions { k, worth: min_reward, seed, explain, grouped: table_options.key.is_some() };
+        RankOptions { k, min_reward: min_reward, seed, explain, grouped: table_options.key.is_some() };
     options_of.check()?;
     let source = TableSource::from_python(source)?;
     let by_weights = pairs(weights)?;
@@ -173,7 +173,7 @@ pub(crate) fn rank<'py>(
                 RankOutput::Best(ranking, rows)
             }
         };
-        let evaluators: Vec<String> = table.taken().evaluators().names().map(Into::into).collect();
+        let evaluators: Vec<String> = table.roles().evaluators().names().map(Into::into).collect();
         Ok((ranks, evaluators, notices.heard(control)))
     })?;
     let dict = PyDict::new(py);
@@ -230,9 +230,9 @@ pub(crate) fn resolve_evaluators(
     let seated = evaluators_of(py, state);
     work::run(py, None, move |control| -> std::result::Result<_, Error> {
         let table = source.open(&table_options, &seated, false, control)?;
-        let evaluators = table.taken().evaluators().as_slice().iter();
+        let evaluators = table.roles().evaluators().as_slice().iter();
         let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
-        Ok((evaluators, named_as_ours(table.taken()).into_iter().collect()))
+        Ok((evaluators, named_as_ours(table.roles()).into_iter().collect()))
     })
 }
 

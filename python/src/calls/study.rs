@@ -8,7 +8,7 @@ use crate::policies::pairs;
 use crate::tables::{TableOptions, TableSource, evaluators_of};
 use crate::work::{self, WorkControl};
 use jurybox::Spec;
-use jurybox_files::{Error, AllowedChange, EvaluatorChange, State, by_evaluator, without_contexts};
+use jurybox_files::{AllowedChange, Error, EvaluatorChange, State, by_evaluator, without_contexts};
 use jurybox_lab::{Period, Predictions, PrevalenceOptions, Protocol, ReplayOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,7 +40,8 @@ pub(crate) fn report<'py>(
         let notices = Notices::of(&table);
         let jury = known
             .map(|State { mut jury, .. }| {
-                EvaluatorChange::again(&mut jury, table.taken().evaluators(), AllowedChange::Subset).map(|_| jury)
+                EvaluatorChange::apply(&mut jury, table.roles().evaluators(), AllowedChange::Subset)
+                    .map(|_| jury)
             })
             .transpose()?;
         let report =
@@ -112,7 +113,7 @@ pub(crate) fn prevalence<'py>(
         let notices = Notices::of(&table);
         let predictions = match (known, how.prediction) {
             (Some(State { mut jury, .. }), _) => {
-                EvaluatorChange::again(&mut jury, table.taken().evaluators(), AllowedChange::Subset)?;
+                EvaluatorChange::apply(&mut jury, table.roles().evaluators(), AllowedChange::Subset)?;
                 Predictions::State(Box::new(jury))
             }
             (None, Some(_)) => Predictions::Column,
@@ -175,11 +176,11 @@ pub(crate) fn replay<'py>(
         let off_policy = table_options.is_logged();
         let table = source.open(&table_options, &seated, false, control)?;
         if !weights.is_empty() {
-            let evaluators = table.taken().evaluators().without_contexts()?;
+            let evaluators = table.roles().evaluators().without_contexts()?;
             options.weights = Some(by_evaluator(&evaluators, &weights, Some(0.0))?);
         }
         for (_, jury) in &mut options.states {
-            EvaluatorChange::for_history(jury, table.taken().evaluators())?;
+            EvaluatorChange::for_history(jury, table.roles().evaluators())?;
         }
         if let Some(picks) = &options.picks {
             table.check_output(picks)?;

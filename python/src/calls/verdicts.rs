@@ -6,7 +6,7 @@ use crate::json;
 use crate::jury::PyJury;
 use crate::tables::{TableOptions, TableSource};
 use crate::work::{self, WorkControl};
-use jurybox_files::{VerdictOptions, VerdictResult, JoinedVerdicts, learn_verdicts};
+use jurybox_files::{JoinedVerdicts, VerdictOptions, VerdictResult, learn_verdicts};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -39,7 +39,7 @@ pub(crate) fn learn_picks<'py>(
             Ok(match returned {
                 None => (None, (JoinedVerdicts::default(), listener.notices(Vec::new()))),
                 Some(returned) => {
-                    let notices = listener.notices(returned.remarks());
+                    let notices = listener.notices(returned.notices());
                     let VerdictResult { state, back } = returned;
                     (Some(state), (back, notices))
                 }

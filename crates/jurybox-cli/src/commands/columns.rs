@@ -5,7 +5,9 @@ use super::names::{self, NameList, NameNumbers};
 use super::progress;
 use crate::{advice, messages};
 use jurybox::Evaluator;
-use jurybox_files::{Decimal, Format, LongFormat, ReadOptions, StateMemory, Roles, Table, ColumnRoles, Warning, expand};
+use jurybox_files::{
+    ColumnRoles, Decimal, Format, LongFormat, ReadOptions, Role, Roles, StateMemory, Table, Warning, expand,
+};
 use std::path::PathBuf;
 
 /// How many columns a message lists.
@@ -98,7 +100,9 @@ fn delimiter(text: &str) -> Result<u8, String> {
 
 fn long(text: &str) -> Result<LongFormat, String> {
     match &*text.parse::<NameList>()? {
-        [item, judge, grade] => Ok(LongFormat { item: item.clone(), judge: judge.clone(), grade: grade.clone() }),
+        [item, judge, grade] => {
+            Ok(LongFormat { item: item.clone(), judge: judge.clone(), grade: grade.clone() })
+        }
         _ => Err("write three columns, such as item,judge,grade".into()),
     }
 }
@@ -131,6 +135,8 @@ pub(crate) struct CommandColumns<'a> {
     pub(crate) reward: Option<&'a String>,
     pub(crate) probability: Option<&'a String>,
     pub(crate) key: Option<&'a String>,
+    /// The role under which `key` is shown.
+    pub(crate) key_role: Role,
     pub(crate) reviewer: Option<&'a String>,
     /// Rewards of words in the reward column.
     pub(crate) labels: Vec<(String, f64)>,
@@ -173,23 +179,24 @@ impl ColumnArgs {
         let roles = self.roles();
         let roles = Roles {
             evaluators: special.only.map_or(roles.evaluators, |only| vec![only.clone()]),
-            seated: special.known.to_vec(),
+            learnt_evaluators: special.known.to_vec(),
             ignore: [&roles.ignore[..], &special.aside].concat(),
-            called: special.called.clone(),
+            ignored_as: special.called.clone(),
             reward: special.reward.cloned(),
             labels: special.labels.clone(),
             learnt_reward: special.memory.and_then(StateMemory::reward).map(|reward| reward.name),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
+            key_role: special.key_role,
             reviewer: special.reviewer.cloned(),
             context: special.context.clone(),
             ..roles
         };
         // Warnings that only reading the rows brings are printed as they come.
         let table = Table::open_as(paths, &self.reading(), &roles, special.again)?;
-        let table = self.watched(table).heard(warn);
-        self.say(format_args!("{}", table.taken()));
-        self.warn_of_unknown(table.taken(), special.memory);
+        let table = self.watched(table).on_warning(warn);
+        self.say(format_args!("{}", table.roles()));
+        self.warn_of_unknown(table.roles(), special.memory);
         self.warn(&table);
         Ok(table)
     }
@@ -203,7 +210,7 @@ impl ColumnArgs {
         if !paths.iter().all(|path| path.is_file()) {
             return Ok(None);
         }
-        let roles = Roles { seated: known.to_vec(), ..self.roles() };
+        let roles = Roles { learnt_evaluators: known.to_vec(), ..self.roles() };
         let table = Table::open_as(paths, &self.reading(), &roles, false)?;
         Ok(Some(table.whole_columns().cloned().collect()))
     }
@@ -266,7 +273,7 @@ impl ColumnArgs {
     /// whose evaluators were named on purpose gets no warning.
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn warn_of_unknown(&self, taken: &ColumnRoles, memory: Option<&StateMemory>) {
-        let unknown: Vec<String> = taken.unknown_to_the_jury().map(|name| format!("`{name}`")).collect();
+        let unknown: Vec<String> = taken.unknown_to_jury().map(|name| format!("`{name}`")).collect();
         if unknown.is_empty() || !memory.is_some_and(StateMemory::took_evaluators_by_rule) {
             return;
         }
@@ -292,7 +299,7 @@ impl ColumnArgs {
             table = table.with_threads(threads);
         }
         if let Some(watch) = progress::on_terminal() {
-            table = table.watched(watch);
+            table = table.on_progress(watch);
         }
         table
     }

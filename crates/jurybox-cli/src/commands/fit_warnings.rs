@@ -17,7 +17,7 @@ impl FitWarnings {
     pub(crate) fn of(fitted: &Fitted) -> FitWarnings {
         FitWarnings {
             alarms: fitted.alarms().iter().map(|alarm| document(alarm, fitted)).collect(),
-            diagnostics: fitted.doubts().iter().map(ToString::to_string).collect(),
+            diagnostics: fitted.diagnostics().iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -51,7 +51,7 @@ fn document(alarm: &Alarm, fitted: &Fitted) -> Value {
 }
 
 fn message(alarm: &Alarm, fitted: &Fitted) -> String {
-    alarm.sentence(fitted.evaluators(), |at| format!("time {at}"))
+    alarm.message(fitted.evaluators(), |at| format!("time {at}"))
 }
 
 /// Prints alarms and diagnostics as warnings, with the option that helps.
@@ -59,7 +59,7 @@ pub(crate) fn print(fitted: &Fitted) {
     for alarm in fitted.alarms() {
         say(format_args!("warning: {}", message(alarm, fitted)));
     }
-    for doubt in fitted.doubts() {
+    for doubt in fitted.diagnostics() {
         match doubt {
             Diagnostic::WrongWay { .. } => say(format_args!("warning: {doubt}: --invert NAMES")),
             Diagnostic::AllAlike { .. } => say(format_args!("warning: {doubt}")),

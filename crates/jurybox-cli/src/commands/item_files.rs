@@ -6,7 +6,7 @@ use crate::messages::say;
 use anyhow::bail;
 use jurybox::Evaluator;
 use jurybox::toolbox::hash_text;
-use jurybox_files::{Error, KeepRecords, Table, ScanRequest, expand, is_verdict_name, is_output_name};
+use jurybox_files::{Error, KeepRecords, Role, ScanRequest, Table, expand, is_output_name, is_verdict_name};
 use jurybox_server::{Answer, FileColumns, GOLDEN, Json, NewItem, Rejected, Request};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -161,11 +161,17 @@ impl ItemFiles {
             Vec::new()
         };
         aside.extend(answers);
-        let special =
-            CommandColumns { key: Some(&uses.id), known, aside, called, ..CommandColumns::default() };
-        let table = columns.open_paths(&files, &special)?.sparing(MAX_UNREADABLE);
+        let special = CommandColumns {
+            key: Some(&uses.id),
+            key_role: Role::Id,
+            known,
+            aside,
+            called,
+            ..CommandColumns::default()
+        };
+        let table = columns.open_paths(&files, &special)?.skip_bad_rows(MAX_UNREADABLE);
         let is_tag = |name: &String| uses.tags.values().any(|column| column == name);
-        let is_score = |name: &String| table.taken().evaluators().position(name).is_some();
+        let is_score = |name: &String| table.roles().evaluators().position(name).is_some();
         let free = |name: &&String| {
             **name != uses.id && !is_tag(name) && !given.ignore.contains(name) && !is_score(name)
         };
@@ -200,7 +206,7 @@ impl ItemFiles {
         &self,
         mut ask: impl FnMut(Request) -> anyhow::Result<Answer>,
     ) -> anyhow::Result<AddSummary> {
-        let names: Vec<String> = self.table.taken().evaluators().names().map(String::from).collect();
+        let names: Vec<String> = self.table.roles().evaluators().names().map(String::from).collect();
         let records = if self.other_columns.is_empty() { KeepRecords::None } else { KeepRecords::All };
         let (mut summary, mut waiting, mut failed) = (AddSummary::default(), Vec::new(), None);
         let (mut known, mut nameless): (HashSet<u64>, Vec<Rejected>) = Default::default();
@@ -210,9 +216,9 @@ impl ItemFiles {
         let mut send =
             |items: Vec<NewItem>, summary: &mut AddSummary| summary.add(ask(Request::Items(items))?);
         let scanned = self.table.scan(
-            ScanRequest { key: true, records, ..Want::default() },
+            ScanRequest { key: true, records, ..ScanRequest::default() },
             |mut part| {
-                let cells = self.table.travelling(&part, &self.other_columns)?;
+                let cells = self.table.other_columns(&part, &self.other_columns)?;
                 Ok((part.batch.scores().to_vec(), part.batch.keys().to_vec(), cells))
             },
             |at, (scores, keys, cells)| {
@@ -271,7 +277,7 @@ impl ItemFiles {
             summary.partial_payload = present.cloned().collect();
         }
         summary.refuse(without_id, nameless);
-        let unreadable: Vec<Rejected> = self.table.refused().iter().map(unreadable).collect();
+        let unreadable: Vec<Rejected> = self.table.skipped_rows().iter().map(unreadable).collect();
         summary.refuse(unreadable.len() as u64, unreadable);
         Ok(summary)
     }
@@ -279,8 +285,8 @@ impl ItemFiles {
     /// The refusal of a row without an id. Its number counts the readable rows of its file.
     fn nameless(&self, file: usize, row: u64) -> Rejected {
         let file = self.files.get(file).map(|file| file.display().to_string()).unwrap_or_default();
-        let why = "it is empty; give every row an id of its own".into();
-        Rejected { id: format!("{file}, row {row}, column `{}`", self.uses.id), why }
+        let why = "it is empty; give every row an id of its own";
+        Rejected::new(format!("{file}, row {row}, column `{}`", self.uses.id), why)
     }
 }
 
@@ -289,7 +295,7 @@ fn unreadable(error: &Error) -> Rejected {
     // An error begins with the position, up to the first colon; without one, the problem is all.
     let message = error.to_string();
     let (position, why) = message.split_once(": ").unwrap_or(("", &message));
-    Rejected { id: position.into(), why: why.into() }
+    Rejected::new(position, why)
 }
 
 /// The error that ends reading after the queue has refused a request. The caller reports the
@@ -323,7 +329,7 @@ impl AddSummary {
 
     /// Prints the first refused items, and warnings about rows and columns.
     pub(crate) fn warn(&self) {
-        for Rejected { id, why } in self.rejected.iter().take(LISTED) {
+        for Rejected { id, why, .. } in self.rejected.iter().take(LISTED) {
             say(format_args!("warning: {id}: {why}"));
         }
         if self.refused > LISTED as u64 {

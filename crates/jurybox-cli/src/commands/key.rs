@@ -183,7 +183,7 @@ impl Args {
                 Ok(())
             }
             KeyCommand::List { keyring } => {
-                let keys = Keyring::open_what_is_there(keyring.storage.place()?)?.list()?;
+                let keys = Keyring::open_existing(keyring.storage.place()?)?.list()?;
                 if keyring.json {
                     return output::versioned("server-keys", json!({ "keys": keys }));
                 }
@@ -196,7 +196,7 @@ impl Args {
                 Ok(())
             }
             KeyCommand::Revoke { name, keyring } => {
-                let mut keys = Keyring::open_what_is_there(keyring.storage.place()?)?;
+                let mut keys = Keyring::open_existing(keyring.storage.place()?)?;
                 if !keys.revoke(name)? {
                     bail!("there is no key `{name}`; `jurybox server key list` lists the keys");
                 }

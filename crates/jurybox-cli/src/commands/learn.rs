@@ -10,8 +10,8 @@ use crate::{advice, output};
 use anyhow::{anyhow, bail};
 use jurybox::Spec;
 use jurybox_files::{
-    Error, RowInput, LearnHost, LearnOptions, LearnResult, StateMemory, Roles, State, Table, LearnNotice, Warning, counted, expand,
-    learn_rows,
+    Error, LearnHost, LearnNotice, LearnOptions, LearnResult, Roles, RowInput, State, StateMemory, Table,
+    Warning, counted, expand, learn_rows,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ impl Args {
         };
         write_back(&lesson.state, &self.state, |message| self.columns.say(message))?;
         self.tell(&lesson);
-        lesson.remarks().into_iter().for_each(|remark| self.host(None).tell(remark));
+        lesson.notices().into_iter().for_each(|remark| self.host(None).notify(remark));
         fit_warnings::print(&lesson.state.jury.fit());
         let LearnResult { state, taught } = &lesson;
         if self.json {
@@ -186,15 +186,15 @@ impl Args {
 pub(super) struct TerminalHost<'a>(&'a ColumnArgs, Option<&'a StateMemory>);
 
 impl LearnHost for TerminalHost<'_> {
-    fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
-        self.0.watched(table).heard(move |warning| {
+    fn prepare(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
+        self.0.watched(table).on_warning(move |warning| {
             if worth(warning) {
                 warn(warning);
             }
         })
     }
 
-    fn tell(&mut self, told: LearnNotice) {
+    fn notify(&mut self, told: LearnNotice) {
         let warning = if told.is_warning() { "warning: " } else { "" };
         if let LearnNotice::Warning(warning) = &told {
             return warn(warning);

@@ -6,7 +6,10 @@ use super::state::{LEARNT, most_trusted, summary_with_warnings, write_back};
 use crate::messages::{next, shell, wrote};
 use crate::output;
 use anyhow::bail;
-use jurybox_files::{RowInput, LearnHost, VerdictOptions, VerdictResult, State, JoinedVerdicts, counted, expand, learn_verdicts};
+use jurybox_files::{
+    JoinedVerdicts, LearnHost, RowInput, State, VerdictOptions, VerdictResult, counted, expand,
+    learn_verdicts,
+};
 
 /// Adds the verdicts on picks to the state that made the picks.
 pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
@@ -33,7 +36,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         return document(args, before, &JoinedVerdicts::default());
     };
     let VerdictResult { state, back } = &returned;
-    if back.used + back.passed_over > 0 {
+    if back.used + back.ignored_rewards > 0 {
         write_back(state, &args.state, |message| args.columns.say(message))?;
     }
     let trusted = (back.used > 0).then(|| most_trusted(&state.jury.fit())).flatten();
@@ -44,10 +47,10 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         back.waiting,
         trusted.map_or(String::new(), |trusted| format!(" {trusted}"))
     ));
-    returned.remarks().into_iter().for_each(|remark| args.host(None).tell(remark));
+    returned.notices().into_iter().for_each(|remark| args.host(None).notify(remark));
     fit_warnings::print(&state.jury.fit());
     document(args, state, back)?;
-    if back.used + back.passed_over > 0 {
+    if back.used + back.ignored_rewards > 0 {
         wrote([&*args.state]);
     }
     next(format_args!(

@@ -17,7 +17,11 @@ pub(crate) fn parse(argument: OsString) -> Result<StoreLocation, String> {
         let url = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         return of_url(path, url.trim());
     }
-    Ok(if is_url(text) { StoreLocation::Database(text.into()) } else { StoreLocation::Folder(argument.into()) })
+    Ok(if is_url(text) {
+        StoreLocation::Database(text.into())
+    } else {
+        StoreLocation::Folder(argument.into())
+    })
 }
 
 /// The database of a URL from the variable or file `name`. An error does not repeat the text: it
@@ -59,7 +63,9 @@ mod tests {
         let said = || parse(format!("file:{}", path.display()).into());
         assert!(said().unwrap_err().contains("url"));
         std::fs::write(&path, "postgres://ann:secret@db/queues\n").unwrap();
-        assert!(matches!(said(), Ok(StoreLocation::Database(url)) if url == "postgres://ann:secret@db/queues"));
+        assert!(
+            matches!(said(), Ok(StoreLocation::Database(url)) if url == "postgres://ann:secret@db/queues")
+        );
         std::fs::write(&path, "ann:secret\n").unwrap();
         let refused = said().unwrap_err();
         std::fs::remove_file(&path).unwrap();

@@ -5,7 +5,7 @@ use super::state::{LockWait, summary_with_warnings, write_back};
 use crate::messages::{next, say, shell, wrote};
 use crate::output;
 use anyhow::bail;
-use jurybox_files::{Error, AllowedChange, EvaluatorChange, State, counted};
+use jurybox_files::{AllowedChange, Error, EvaluatorChange, State, counted};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -86,7 +86,7 @@ impl Args {
         // The order of evaluators does not matter; evaluators that differ are refused by the merge
         // below.
         if jury.evaluators().len() == sum.jury.evaluators().len() {
-            let _ = EvaluatorChange::again(&mut jury, sum.jury.evaluators(), AllowedChange::Subset);
+            let _ = EvaluatorChange::apply(&mut jury, sum.jury.evaluators(), AllowedChange::Subset);
         }
         Ok(sum.jury.merge(&jury).map_err(|source| Error::State { path: path.into(), source })?)
     }

@@ -12,8 +12,8 @@ use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
-    Error, Format, FileLock, PickOptions, EmptyFile, RankOptions, PickNote, PickedRound, State, Table, counted, expand,
-    split_empty_files, pick_rows, refuse_overwriting,
+    EmptyFile, Error, FileLock, Format, PickNote, PickOptions, PickedRound, RankOptions, Role, State, Table,
+    counted, expand, pick_rows, refuse_overwriting, split_empty_files,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -85,13 +85,14 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let k = limit(self.k, self.min_reward);
-        RankOptions { k, worth: self.min_reward, ..RankOptions::default() }.check()?;
+        RankOptions { k, min_reward: self.min_reward, ..RankOptions::default() }.check()?;
         let [id] = &self.columns.id()[..] else {
             bail!("pass one --id: verdicts are joined to the picks by this column");
         };
         output::uses_stdout(&self.out, self.json)?;
         // Reading needs no lock: a state file is replaced, never written in place.
-        let _lock: Option<FileLock> = if self.no_observe { None } else { Some(self.lock.acquire(&self.state)?) };
+        let _lock: Option<FileLock> =
+            if self.no_observe { None } else { Some(self.lock.acquire(&self.state)?) };
         let before = read_if_there(&self.state)?;
         let (paths, quiet) = split_empty_files(expand(&self.columns.files)?, &self.columns.reading());
         for EmptyFile { path, .. } in &quiet {
@@ -104,6 +105,7 @@ impl Args {
             &paths,
             &CommandColumns {
                 key: Some(id),
+                key_role: Role::Id,
                 known: before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()),
                 memory: before.as_ref().map(|state| &state.memory),
                 context: names::all(&self.context),
@@ -127,7 +129,7 @@ impl Args {
         check_outputs(&table, &read, &self.out)?;
         let options = PickOptions {
             k,
-            worth: self.min_reward,
+            min_reward: self.min_reward,
             seed: self.seed,
             at: self.at,
             only_choose: self.no_observe,
@@ -142,7 +144,7 @@ impl Args {
         // The state is written to a temporary file first, so that a full disk is found before
         // anybody has the picks. If writing the picks fails, the round has not happened and can be
         // repeated.
-        let ready = round.state.ready(&self.state)?;
+        let ready = round.state.prepare(&self.state)?;
         if let Err(error) = self.write(&table, &round) {
             if is_closed_pipe(&error) {
                 // For a plain list this is success. Here nobody has all picks, so there was no
@@ -230,7 +232,7 @@ impl Args {
             "round": picking.round,
             "picked_at": picking.at,
             "observed_before": picking.observed_before,
-            "notes": round.remarks().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "notes": round.notes().iter().map(ToString::to_string).collect::<Vec<_>>(),
             "picks": picking.to_json(table)?,
         }))
     }
@@ -246,7 +248,7 @@ impl Args {
             picking.round,
             picking.at
         ));
-        for remark in round.remarks() {
+        for remark in round.notes() {
             let advice = match remark {
                 PickNote::NotCalibrated => format!("; {}", advice::ON_CHOSEN_LABELS),
                 _ => String::new(),

@@ -95,7 +95,7 @@ impl Args {
             ..CommandColumns::default()
         })?;
         if let Some(jury) = &mut state {
-            EvaluatorChange::again(jury, table.taken().evaluators(), AllowedChange::Subset)?;
+            EvaluatorChange::apply(jury, table.roles().evaluators(), AllowedChange::Subset)?;
         }
         let predictions = match (state, &self.prediction) {
             (Some(jury), _) => Predictions::State(Box::new(jury)),

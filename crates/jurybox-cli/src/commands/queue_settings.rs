@@ -76,8 +76,8 @@ impl QueueSettings {
             k: self.k,
             lease_seconds: self.lease,
             quorum: self.quorum,
-            audit_rate: self.random_check_rate,
-            audit_share: self.random_check_share,
+            random_check_rate: self.random_check_rate,
+            random_check_share: self.random_check_share,
             ageing_per_day: self.ageing_per_day,
             undo_seconds: self.undo,
             settle_seconds: self.settle,
@@ -85,7 +85,7 @@ impl QueueSettings {
             max_payload: self.max_payload,
             max_held: self.max_held,
             reward: self.rewards(before).map(Some),
-            ..Change::default()
+            ..ConfigChange::default()
         }
     }
 

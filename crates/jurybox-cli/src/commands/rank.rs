@@ -10,8 +10,8 @@ use crate::{advice, messages, output};
 use anyhow::Context;
 use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
-    Format, Ranker, SurveyScope, AllowedChange, RankOptions, Ranking, PickNote, EvaluatorChange, State, SurveySize, Table, Warning,
-    by_evaluator, counted, rank, score_all, new_jury, survey,
+    AllowedChange, EvaluatorChange, Format, PickNote, RankOptions, Ranker, Ranking, State, SurveyScope,
+    SurveySize, Table, Warning, by_evaluator, counted, new_jury, rank, score_all, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let options = RankOptions {
             k: limit(self.k, self.min_reward),
-            worth: self.min_reward,
+            min_reward: self.min_reward,
             seed: self.seed,
             explain: self.explain,
             grouped: self.group.is_some(),
@@ -200,13 +200,13 @@ impl Args {
 
     /// The fitted jury or the weights to rank by, and the survey of the scores if there was one.
     fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<(Ranker, Option<SurveySize>)> {
-        let evaluators = table.taken().evaluators();
+        let evaluators = table.roles().evaluators();
         if !self.weights.is_empty() {
             let judge = Ranker::weights(evaluators, &NameNumbers::all(&self.weights)).context("--weights")?;
             return Ok((judge, None));
         }
         if let Some(mut jury) = state {
-            for name in EvaluatorChange::again(&mut jury, evaluators, AllowedChange::Subset)?.left {
+            for name in EvaluatorChange::apply(&mut jury, evaluators, AllowedChange::Subset)?.removed {
                 self.columns.say(format_args!(
                     "warning: rows are ranked without `{name}`: it is not in --evaluators"
                 ));
@@ -245,7 +245,7 @@ impl Args {
                 "Scores were measured on a sample: {} of {}, in {} evenly spread chunks; --every-row measures all.",
                 survey.shown,
                 counted(survey.rows, "row"),
-                survey.places
+                survey.chunks
             ));
         } else if survey.uneven {
             self.columns.say(format_args!(
@@ -265,7 +265,7 @@ impl Args {
         let weights = judge.present_weights();
         let known = match judge {
             Ranker::Fitted(fitted) => fitted.evaluators(),
-            Ranker::Weights(_) => table.taken().evaluators(),
+            Ranker::Weights(_) => table.roles().evaluators(),
         };
         let evaluators = known.as_slice().iter().enumerate().map(|(at, evaluator)| {
             let weight = weights.as_ref().map(|weights| weights[at]);
@@ -284,7 +284,7 @@ impl Args {
                 "calibrated": calibrated,
                 "policy": policy,
                 "fitted_on": survey.map(|survey| {
-                    json!({"rows": survey.shown, "chunks": survey.places, "uneven": survey.uneven})
+                    json!({"rows": survey.shown, "chunks": survey.chunks, "uneven": survey.uneven})
                 }),
                 "evaluators": evaluators.collect::<Vec<_>>(),
                 "ranked": ranking.to_json(table)?,

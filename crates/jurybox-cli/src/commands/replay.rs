@@ -128,7 +128,7 @@ impl Args {
         })?;
         check_outputs(&table, &self.state, [&self.picks, &self.svg, &self.html].into_iter().flatten())?;
         for (name, jury) in &mut states {
-            EvaluatorChange::for_history(jury, table.taken().evaluators()).with_context(|| name.clone())?;
+            EvaluatorChange::for_history(jury, table.roles().evaluators()).with_context(|| name.clone())?;
         }
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),
@@ -143,7 +143,7 @@ impl Args {
         };
         let weights = (!self.weights.is_empty())
             .then(|| -> anyhow::Result<Vec<f64>> {
-                let evaluators = table.taken().evaluators().without_contexts()?;
+                let evaluators = table.roles().evaluators().without_contexts()?;
                 Ok(by_evaluator(&evaluators, &NameNumbers::all(&self.weights), Some(0.0))?)
             })
             .transpose()?;

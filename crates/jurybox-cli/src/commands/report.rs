@@ -89,7 +89,7 @@ impl Args {
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
         if let Some(jury) = &mut state {
-            EvaluatorChange::again(jury, table.taken().evaluators(), AllowedChange::Subset)?;
+            EvaluatorChange::apply(jury, table.roles().evaluators(), AllowedChange::Subset)?;
         }
         let report = report(&table, state.as_ref())?.dated(now()?);
         if let Some(out) = &self.out {

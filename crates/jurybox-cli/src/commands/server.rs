@@ -7,7 +7,9 @@ use crate::output;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use jurybox_files::{date_of, days_from};
-use jurybox_server::{Keyring, StoreLocation, VerifyReport, VerifyFrom, archive, backup, log_times, prove, rebuild, restore};
+use jurybox_server::{
+    Keyring, StoreLocation, VerifyFrom, VerifyReport, archive, backup, log_times, prove, rebuild, restore,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -351,7 +353,7 @@ fn since(text: &str) -> Result<VerifyFrom, String> {
         ));
     }
     let proof: VerifyReport = serde_json::from_value(document).map_err(|error| in_file(error.to_string()))?;
-    Ok(VerifyFrom::VerifyReport(Box::new(proof)))
+    Ok(VerifyFrom::Report(Box::new(proof)))
 }
 
 /// Verifies the records and prints the result. Records that do not hold are an error.
@@ -366,7 +368,7 @@ fn verify(place: &StoreLocation, since: &VerifyFrom, strict: bool, as_json: bool
     } else {
         output::text_to_stdout(&verification_text(&proof)?)?;
     }
-    if !proof.sound {
+    if !proof.ok {
         let problems = proof.problems.iter().chain(queues.iter().flat_map(|queue| &queue.problems));
         let problems: Vec<&str> = problems.map(String::as_str).take(5).collect();
         bail!("the records do not hold: {}", problems.join("; "));
@@ -375,8 +377,8 @@ fn verify(place: &StoreLocation, since: &VerifyFrom, strict: bool, as_json: bool
     if strict && unprovable > 0 {
         bail!("{unprovable} claims cannot be verified any more, because items were erased");
     }
-    let older_rules: u64 = queues.iter().map(|queue| queue.earlier).sum();
-    let not_checked: u64 = queues.iter().map(|queue| queue.untried).sum();
+    let older_rules: u64 = queues.iter().map(|queue| queue.older_rules).sum();
+    let not_checked: u64 = queues.iter().map(|queue| queue.not_checked).sum();
     if strict && not_checked > 0 {
         bail!("{not_checked} claims were not checked, because of --since");
     }
@@ -415,7 +417,7 @@ fn verification_text(proof: &VerifyReport) -> Result<String, std::fmt::Error> {
             queue.models,
             queue.unprovable,
             queue.lost,
-            queue.twice,
+            queue.double_verdicts,
             queue.double_leases
         )?;
         if queue.before > 0 {
@@ -425,8 +427,8 @@ fn verification_text(proof: &VerifyReport) -> Result<String, std::fmt::Error> {
                 queue.before
             )?;
         }
-        if queue.untried > 0 {
-            writeln!(text, "{name}: {} claims were not checked, because of --since", queue.untried)?;
+        if queue.not_checked > 0 {
+            writeln!(text, "{name}: {} claims were not checked, because of --since", queue.not_checked)?;
         }
         if queue.unsealed_payloads > 0 {
             writeln!(
@@ -442,11 +444,11 @@ fn verification_text(proof: &VerifyReport) -> Result<String, std::fmt::Error> {
                 queue.unsealed, queue.sealed_from
             )?;
         }
-        if queue.earlier > 0 {
+        if queue.older_rules > 0 {
             writeln!(
                 text,
                 "{name}: {} claims were made by the rules of an earlier version: only eligibility, due dates, random checks and probabilities are verified; from entry {} on every claim must be verified",
-                queue.earlier, queue.rules_from
+                queue.older_rules, queue.rules_from
             )?;
         }
         if queue.unprovable > 0 {

@@ -6,7 +6,9 @@ use crate::messages::{next, say};
 use crate::output;
 use clap::ValueEnum;
 use jurybox::Link;
-use jurybox_lab::{Contender, SimulatedDrift, Experiment, Running, Setting, Summary, Truncation, Extensions, run_all};
+use jurybox_lab::{
+    Contender, Experiment, Extensions, Running, Setting, SimulatedDrift, Summary, Truncation, run_all,
+};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -228,7 +230,7 @@ impl Args {
                 TruncationArg::Interval => Truncation::Interval,
                 TruncationArg::Symmetric => Truncation::Symmetric,
             },
-            twists,
+            extensions: twists,
         };
         let contenders = match &self.policies {
             None => Contender::all_that_fit(link),

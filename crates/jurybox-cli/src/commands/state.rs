@@ -52,7 +52,7 @@ pub(crate) fn write_back(
     path: &Path,
     say: impl Fn(std::fmt::Arguments<'_>),
 ) -> anyhow::Result<()> {
-    put_in_place(state.ready(path)?, path, say)
+    put_in_place(state.prepare(path)?, path, say)
 }
 
 /// Moves a written state into its place. Warns if the file has another owner then, who may be the

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::wire::shown_name;
 use axum::extract::State;
 use jurybox_draw::counted;
-use jurybox_server::{Config, Error, ActivityEntry, DriftIncident, Queue};
+use jurybox_server::{ActivityEntry, Config, DriftIncident, Error, Queue};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -78,8 +78,12 @@ pub(super) async fn page(
             let (config, head) = found.status().map(|now| (now.config, now.head))?;
             let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
             // Changes are known once the queue has been ranked.
-            let noticed =
-                found.model().ok().map(|model| found.drift_incidents(&model)).transpose()?.unwrap_or_default();
+            let noticed = found
+                .model()
+                .ok()
+                .map(|model| found.drift_incidents(&model))
+                .transpose()?
+                .unwrap_or_default();
             Ok((
                 config,
                 noticed,
@@ -141,7 +145,13 @@ pub(super) fn noticed(queue: &str, all: &[DriftIncident], now: i64) -> Markup {
 }
 
 /// Entries of the log as a list.
-pub(super) fn list(queue: &str, config: &Config, happened: &[ActivityEntry], now: i64, numbered: bool) -> Markup {
+pub(super) fn list(
+    queue: &str,
+    config: &Config,
+    happened: &[ActivityEntry],
+    now: i64,
+    numbered: bool,
+) -> Markup {
     html! {
         ul class="feed" {
             @for event in happened {

@@ -11,7 +11,7 @@ use crate::guard::Caller;
 use crate::handlers::{ItemPath, no_item, read_queue};
 use crate::problem::Problem;
 use axum::extract::State;
-use jurybox_server::{Config, ExplainedItem, ActivityEntry, VerdictOnItem, ItemState};
+use jurybox_server::{ActivityEntry, Config, ExplainedItem, ItemState, VerdictOnItem};
 use maud::{Markup, html};
 
 /// The most entries of the log that are listed.

@@ -7,8 +7,8 @@ use axum::http::{StatusCode, header};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use jurybox_server::{
-    Answer, Call, Config, Filter, Keyring, NewItem, NewKey, NewVerdict, Queue, Request as Asked, VerdictScale,
-    Role, Service, EvaluatorInfluence,
+    Answer, Call, Config, EvaluatorInfluence, Filter, Keyring, NewItem, NewKey, NewVerdict, Queue,
+    Request as Asked, Role, Service, VerdictScale,
 };
 use std::time::Duration;
 use tower::ServiceExt;

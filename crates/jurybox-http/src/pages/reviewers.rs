@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use jurybox::toolbox::student_quantile;
 use jurybox::{Interval, Standing};
-use jurybox_server::{GOLDEN, VerdictScale, VerdictSource, RecentVerdict};
+use jurybox_server::{GOLDEN, RecentVerdict, VerdictScale, VerdictSource};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
 
@@ -185,7 +185,9 @@ struct TagDifference<'a> {
 /// 0.1 apart and different by a two-proportion z-test at 5%, Bonferroni-corrected for tags and
 /// reviewers. Severity is estimated from scores without tags, so such a difference can look like
 /// severity.
-fn tag_differences<'a>(work: impl Iterator<Item = &'a RecentVerdict>) -> BTreeMap<&'a str, TagDifference<'a>> {
+fn tag_differences<'a>(
+    work: impl Iterator<Item = &'a RecentVerdict>,
+) -> BTreeMap<&'a str, TagDifference<'a>> {
     const LEAST: f64 = 0.1;
     let mut items: BTreeMap<&str, f64> = BTreeMap::new();
     let mut tagged: BTreeMap<(&str, &str), HashMap<&str, f64>> = BTreeMap::new();
@@ -386,7 +388,8 @@ mod tests {
 
     #[test]
     fn a_golden_item_is_known_by_label_or_reward() {
-        let scale = VerdictScale { lowest: -1.0, highest: 3.0, labels: [("harmful".to_string(), 3.0)].into() };
+        let scale =
+            VerdictScale { lowest: -1.0, highest: 3.0, labels: [("harmful".to_string(), 3.0)].into() };
         assert_eq!(golden_reward("harmful", Some(&scale)), Some(3.0));
         assert_eq!(
             [golden_reward("no", Some(&scale)), golden_reward("yes", None), golden_reward("0.5", None)],

@@ -9,8 +9,8 @@ use crate::handlers::read_queue;
 use crate::problem::Problem;
 use jurybox::{Direction, Interval, Standing};
 use jurybox_server::{
-    Config, ItemCounts, Error, EvaluatorSummary, ExplainedItem, Filter, QueueReport, ActivityEntry, DriftIncident, Workload, Queue, RewardBounds,
-    SkippedItem, VerdictSource, EvaluatorInfluence, RecentVerdict,
+    ActivityEntry, Config, DriftIncident, Error, EvaluatorInfluence, EvaluatorSummary, ExplainedItem, Filter,
+    ItemCounts, Queue, QueueReport, RecentVerdict, RewardBounds, SkippedItem, VerdictSource, Workload,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,9 +90,12 @@ impl QueueSnapshot {
         let (worked, skipped) = queue.recent_verdicts(VERDICTS)?;
         let pulse = queue.workload(now + DAY, now + MINUTE)?;
         let model = queue.model().ok();
-        let evaluated = model.as_ref().map(|model| queue.evaluator_summaries(model)).transpose()?.unwrap_or_default();
-        let noticed = model.as_ref().map(|model| queue.drift_incidents(model)).transpose()?.unwrap_or_default();
-        let (_, ranked) = queue.ranked_items(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
+        let evaluated =
+            model.as_ref().map(|model| queue.evaluator_summaries(model)).transpose()?.unwrap_or_default();
+        let noticed =
+            model.as_ref().map(|model| queue.drift_incidents(model)).transpose()?.unwrap_or_default();
+        let (_, ranked) =
+            queue.ranked_items(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
         let mut best = Vec::new();
         for item in ranked {
             best.extend(queue.explain_item(&item.id)?);
@@ -112,7 +115,11 @@ impl QueueSnapshot {
             evaluators: evaluated,
             changes: noticed,
             reviewers: model.as_ref().map(jurybox_server::RankingModel::reviewers).unwrap_or_default(),
-            verdict_changes: model.iter().flat_map(jurybox_server::RankingModel::redefined).cloned().collect(),
+            verdict_changes: model
+                .iter()
+                .flat_map(jurybox_server::RankingModel::redefined)
+                .cloned()
+                .collect(),
             diagnostics: model.as_ref().map(jurybox_server::RankingModel::diagnostics).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
             best,

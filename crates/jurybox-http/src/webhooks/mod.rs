@@ -13,7 +13,7 @@ pub(crate) mod sign;
 use crate::app::App;
 use crate::wire::EventPage;
 use address::WebhookTarget;
-use jurybox_server::{Error, DeliveryOutcome, Secret, Webhook};
+use jurybox_server::{DeliveryOutcome, Error, Secret, Webhook};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};

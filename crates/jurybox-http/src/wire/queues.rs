@@ -8,7 +8,7 @@ use super::Name;
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use jurybox::{Evaluators, Spec};
-use jurybox_server::{ConfigChange, Config, ItemCounts, QueueMode, FileColumns, VerdictScale, QueueStatus};
+use jurybox_server::{Config, ConfigChange, FileColumns, ItemCounts, QueueMode, QueueStatus, VerdictScale};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::replay::ItemIndex;
 use jurybox::Reviewer;
 use jurybox_draw::counted;
-use jurybox_files::{BatchPosition, KeepRecords, Table, ScanRequest, reviewer};
+use jurybox_files::{BatchPosition, KeepRecords, ScanRequest, Table, reviewer};
 use std::collections::HashMap;
 use std::path::PathBuf;
 

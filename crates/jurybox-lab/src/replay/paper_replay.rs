@@ -12,7 +12,7 @@ use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
 use jurybox::toolbox::hash_text;
 use jurybox::{Evaluators, Jury, Link, Links, Spec};
-use jurybox_files::{Roles, Table, ScanRequest};
+use jurybox_files::{Roles, ScanRequest, Table};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::linear::{LinearFit, RegressionSums};
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox::{Direction, Evaluators};
-use jurybox_files::{ScoreView, Table, ScanRequest};
+use jurybox_files::{ScanRequest, ScoreView, Table};
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -111,7 +111,13 @@ impl Args {
 
 fn frame(now: &DemoStanding) -> anyhow::Result<String> {
     let mut text = String::new();
-    writeln!(text, "hour {:3} of {}     harmful posts so far: {}", now.hour, DemoSimulation::HOURS, now.harmful)?;
+    writeln!(
+        text,
+        "hour {:3} of {}     harmful posts so far: {}",
+        now.hour,
+        DemoSimulation::HOURS,
+        now.harmful
+    )?;
     writeln!(text)?;
     let most = now.oracle.max(now.jurybox).max(1) as f64;
     for (name, found) in [("oracle", now.oracle), ("Jurybox", now.jurybox), ("plain average", now.average)] {

@@ -7,7 +7,7 @@ use anyhow::Context;
 use jurybox::Evaluators;
 use jurybox_http::{App, DemoControl, LogFormat, Settings};
 use jurybox_lab::PostStream;
-use jurybox_server::{Config, StoreLocation, VerdictScale, Service};
+use jurybox_server::{Config, Service, StoreLocation, VerdictScale};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn config() -> anyhow::Result<Config> {
         policy: "adaptive".parse()?,
         k: 4,
         lease_seconds: 120,
-        audit_rate: 0.02,
+        random_check_rate: 0.02,
         settle_seconds: 2,
         undo_seconds: 10,
         reward: Some(VerdictScale {

@@ -43,7 +43,10 @@ impl Args {
         let summary = files.add_to(|request| Ok(queue.ask(&Call::new("desk", request))?))?;
         if before != Some(files.uses()) {
             let columns = Some(files.uses().clone());
-            queue.ask(&Call::new("desk", Request::Configure(ConfigChange { columns, ..Change::default() })))?;
+            queue.ask(&Call::new(
+                "desk",
+                Request::Configure(ConfigChange { columns, ..ConfigChange::default() }),
+            ))?;
         }
         say(format_args!("{}.", summary.line()));
         summary.warn();

@@ -54,7 +54,7 @@ impl Args {
         let layout = OutputLayout { format, safe_csv: self.safe_csv };
         let (mut sheet, mut rows, mut decided): (Option<RecordTable<ExportedItem>>, u64, u64) = (None, 0, 0);
         export_pages(
-            |after, many| queue.exported(after, many),
+            |after, many| queue.export_page(after, many),
             |page| -> anyhow::Result<()> {
                 if sheet.is_none() {
                     sheet = Some(RecordTable::to_file(
@@ -65,7 +65,7 @@ impl Args {
                 }
                 rows += page.items.len() as u64;
                 let has_reward = |item: &&ExportedItem| {
-                    item.reward.is_some() && (!self.random_checks_only || item.audit.is_some())
+                    item.reward.is_some() && (!self.random_checks_only || item.random_check.is_some())
                 };
                 decided += page.items.iter().filter(has_reward).count() as u64;
                 Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)

@@ -44,7 +44,7 @@ impl Args {
         let mut queue = self.address.open()?;
         let jurybox_server::EmbeddedStatus { counts, config, .. } = queue.status()?;
         let jury = queue.jury()?;
-        let found = queue.found()?;
+        let found = queue.report()?;
         let level = Fraction::try_from(0.95).map_err(anyhow::Error::msg)?;
         let intervals = jury.fit().weight_intervals(level);
         if self.json {

@@ -59,8 +59,8 @@ pub(super) fn write_results(text: &mut String, found: &QueueReport) -> std::fmt:
     let share = |share: &RewardMean, of: &str| {
         share.mean.map(|mean| format!("{} in {} {of}", format.interval(mean), share.items))
     };
-    writeln!(text, "reviewed       {} of {} items", found.looked_at, found.items)?;
-    writeln!(text, "found          {}", rounded(found.caught, 3))?;
+    writeln!(text, "reviewed       {} of {} items", found.reviewed, found.items)?;
+    writeln!(text, "found          {}", rounded(found.found, 3))?;
     let lines = [
         ("by the queue", share(&found.picked, "items claimed for their value")),
         ("plain average", share(&found.plain_mean, "random checks that it would have picked")),
@@ -75,16 +75,16 @@ pub(super) fn write_results(text: &mut String, found: &QueueReport) -> std::fmt:
     if found.golden > 0 {
         writeln!(text, "golden         {} decided, not counted in any other line", found.golden)?;
     }
-    let checks = found.drawn;
+    let checks = found.random_checks;
     if checks.waiting + checks.closed + checks.erased > 0 {
         let (decided, items) = (checks.decided, checks.items);
         writeln!(text, "random checks  {decided} of {items} decided; the others may have any reward")?;
     }
-    if found.given_back > 0 {
+    if found.released > 0 {
         writeln!(
             text,
             "released       {} claims without a verdict, which may have any reward",
-            found.given_back
+            found.released
         )?;
     }
     if let Some(why) = found.unknown {

@@ -88,14 +88,17 @@ impl Args {
                 .transpose()?,
             muted,
             weights: (self.learnt_weights || !weights.is_empty()).then(|| weights.into_iter().collect()),
-            doors: self.mode.map(|mode| match mode {
+            mode: self.mode.map(|mode| match mode {
                 ModeArg::Open => QueueMode::Open,
                 ModeArg::Paused => QueueMode::Paused,
                 ModeArg::Draining => QueueMode::Draining,
             }),
             ..self.settings.change(now.reward.as_ref())
         };
-        ensure!(change != ConfigChange::default(), "pass at least one setting, such as -k 20; `--help` lists them");
+        ensure!(
+            change != ConfigChange::default(),
+            "pass at least one setting, such as -k 20; `--help` lists them"
+        );
         let same = change.clone().onto(now.clone()) == now;
         if !same {
             queue.ask(&Call::new("desk", Request::Configure(change)))?;

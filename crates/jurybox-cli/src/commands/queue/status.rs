@@ -4,7 +4,7 @@ use super::super::columns::OUTPUT;
 use super::QueueAddress;
 use crate::messages::next;
 use crate::output;
-use jurybox_server::{Config, QueueMode, EmbeddedStatus};
+use jurybox_server::{Config, EmbeddedStatus, QueueMode};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -46,7 +46,7 @@ impl Args {
                 "learnt    {} verdicts; {} can still be undone",
                 status.seen.used, status.waiting
             )?;
-            match config.doors {
+            match config.mode {
                 QueueMode::Paused => writeln!(text, "mode      paused: no claims")?,
                 QueueMode::Draining => writeln!(text, "mode      draining: no new items")?,
                 QueueMode::Open => {}

@@ -6,7 +6,7 @@ use crate::advice::{self, Advised};
 use crate::messages::{next, say, shell};
 use crate::output;
 use anyhow::{anyhow, bail, ensure};
-use jurybox_files::{Error, KeepRecords, Roles, Table, ScanRequest, expand};
+use jurybox_files::{Error, KeepRecords, Roles, ScanRequest, Table, expand};
 use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, VerdictScale, VerdictSource};
 use serde_json::json;
 use std::collections::HashMap;
@@ -143,7 +143,7 @@ impl Args {
             });
         }
         let actor = self.reviewer.as_deref().unwrap_or("desk");
-        for part in NewVerdict::apart(verdicts, ENTRY_LIMIT) {
+        for part in NewVerdict::into_parts(verdicts, ENTRY_LIMIT) {
             let answer = queue.ask(&Call::new(actor, Request::Verdicts(part)))?;
             let Answer::Verdicts { accepted: new, repeated: old, rejected: refused } = answer else {
                 continue;
@@ -177,13 +177,13 @@ impl Args {
         if self.item.is_some() {
             return Ok(()); // The caller reports a single refused verdict as an error.
         }
-        for Rejected { id, why } in rejected.iter().take(LISTED) {
+        for Rejected { id, why, .. } in rejected.iter().take(LISTED) {
             say(format_args!("warning: {id}: {why}"));
         }
         if rejected.len() > LISTED {
             say(format_args!("warning: {} more were refused", rejected.len() - LISTED));
         }
-        let Some(Rejected { id, why }) = rejected.first() else { return Ok(()) };
+        let Some(Rejected { id, why, .. }) = rejected.first() else { return Ok(()) };
         let taken = accepted + repeated;
         ensure!(taken > 0, "no verdict was taken; the first, {id}: {why}");
         let of = taken + rejected.len() as u64;
@@ -216,20 +216,20 @@ impl Args {
         } else {
             let stand_in = self.label_column.clone().unwrap_or_else(|| id.clone());
             let ignore = [roles.ignore, vec![stand_in.clone()]].concat();
-            Roles { seated: vec![stand_in.into()], ignore, texts: true, ..roles }
+            Roles { learnt_evaluators: vec![stand_in.into()], ignore, texts: true, ..roles }
         };
         let paths = expand(&self.columns.files)?;
         let table = Table::open_as(&paths, &self.columns.reading(), &roles, false)?;
-        let table = self.columns.watched(table).heard(warn);
+        let table = self.columns.watched(table).on_warning(warn);
         if self.reward_column.is_some() {
             self.columns.warn(&table);
         }
         let mut found = Vec::new();
         let records = if texts.is_empty() { KeepRecords::None } else { KeepRecords::All };
         let scanned = table.scan(
-            ScanRequest { key: true, records, ..Want::default() },
+            ScanRequest { key: true, records, ..ScanRequest::default() },
             |mut part| {
-                let cells = table.travelling(&part, &texts)?;
+                let cells = table.other_columns(&part, &texts)?;
                 Ok((part.batch.keys().to_vec(), part.batch.scores().to_vec(), cells))
             },
             |_, (keys, rewards, cells)| {

@@ -6,7 +6,7 @@ use super::super::queue_settings::QueueSettings;
 use super::BackgroundWork;
 use crate::messages::say;
 use anyhow::{bail, ensure};
-use jurybox_server::{Call, ConfigChange, Config, Queue, Request, VerdictScale, Service, check_new_queue};
+use jurybox_server::{Call, Config, ConfigChange, Queue, Request, Service, VerdictScale, check_new_queue};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +57,7 @@ impl ImportOptions {
             None => name_of(first)?,
         };
         let queue = service.names()?.contains(&name).then(|| service.queue(&name)).transpose()?;
-        let known = queue.as_ref().map(|queue| queue.standing().map(|now| now.config)).transpose()?;
+        let known = queue.as_ref().map(|queue| queue.status().map(|now| now.config)).transpose()?;
         let evaluators = known.as_ref().map(|config| config.evaluators.as_slice()).unwrap_or_default();
         let before = known.as_ref().and_then(|config| config.columns.as_ref());
         let files = ItemFiles::open(&self.columns, &self.item_columns, evaluators, before, true)?;
@@ -84,7 +84,7 @@ impl ImportOptions {
             highest: 1.0,
             labels: [("no".to_string(), 0.0), ("yes".to_string(), 1.0)].into(),
         };
-        let plain = Config::new(files.table.taken().evaluators().clone());
+        let plain = Config::new(files.table.roles().evaluators().clone());
         let mut config = self.settings.change(None).onto(plain);
         config.reward.get_or_insert(yes_or_no);
         config.columns = Some(files.uses().clone());
@@ -107,7 +107,7 @@ impl QueueImport {
         let desk = format!("{url}/q/{name}/desk");
         say(format_args!("Importing {} into the queue `{name}`.", files.table.path().display()));
         if guessed {
-            let names: Vec<&str> = files.table.taken().evaluators().names().collect();
+            let names: Vec<&str> = files.table.roles().evaluators().names().collect();
             say(format_args!(
                 "note: all numeric columns without another use are scores: {}. If one is the answer or not a score, import again with --queue NAME and --golden COLUMN or --ignore COLUMN.",
                 names.join(", ")
@@ -122,7 +122,7 @@ impl QueueImport {
                 files.answers().join(", ")
             ));
         }
-        if config.audit_rate == 0.0 {
+        if config.random_check_rate == 0.0 {
             say(format_args!(
                 "note: without random checks nobody can tell what is missed. Pass --random-check-rate 0.02 with a new queue; `jurybox queue set` sets it for items to come."
             ));
@@ -139,7 +139,10 @@ impl QueueImport {
         })?;
         if let Some(queue) = queue.filter(|_| config.columns.as_ref() != Some(files.uses())) {
             let columns = Some(files.uses().clone());
-            queue.ask(Call::new("import", Request::Configure(ConfigChange { columns, ..Change::default() })))?;
+            queue.ask(Call::new(
+                "import",
+                Request::Configure(ConfigChange { columns, ..ConfigChange::default() }),
+            ))?;
         }
         say(format_args!("{name}: {}.", summary.line()));
         summary.warn();

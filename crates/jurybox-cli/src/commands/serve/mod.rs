@@ -8,8 +8,8 @@ pub(crate) use settings::StorageArgs;
 
 use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
-use jurybox_http::{App, TlsCertificate, Settings, listen};
-use jurybox_server::{StoreLocation, Service};
+use jurybox_http::{App, Settings, TlsCertificate, listen};
+use jurybox_server::{Service, StoreLocation};
 use settings::ServeSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -108,7 +108,7 @@ pub(crate) async fn serve(
         say(format_args!("queue `{queue}` is not served: {why}"));
     }
     let _door = match place {
-        StoreLocation::Folder(folder) => app.open_door(folder),
+        StoreLocation::Folder(folder) => app.open_local_socket(folder),
         StoreLocation::Database(_) => None,
     };
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
@@ -153,7 +153,7 @@ fn say_next(app: &App, url: &str, data_option: &str) {
         say(format_args!(
             "  curl -X PUT {url}/v1/queues/posts -H 'Content-Type: application/json' -d '{{\"evaluators\": [{{\"name\": \"spam\"}}]}}'"
         ));
-    } else if app.is_shut() {
+    } else if app.is_locked_out() {
         say(format_args!(
             "All keys were revoked: nobody has access. Next: jurybox server key add NAME{data_option} --role admin"
         ));

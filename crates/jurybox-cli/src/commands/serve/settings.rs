@@ -4,8 +4,8 @@ use super::super::location;
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use clap::builder::FalseyValueParser;
-use jurybox_http::{Limits, LogFormat, Proxy, Settings, Tls, Webhooks};
-use jurybox_server::{StoreLocation, Role};
+use jurybox_http::{Limits, Proxy, Settings, Tls, Webhooks};
+use jurybox_server::{Role, StoreLocation};
 use serde::Deserialize;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr};
@@ -186,7 +186,7 @@ impl ServeSettings {
         let rate = self.rate.map_or(standard.per_second, |rate| (rate > 0).then_some(rate));
         let per_address = self
             .max_connections_per_address
-            .map_or(standard.per_address, |limit| (limit > 0).then_some(limit));
+            .map_or(standard.max_connections_per_address, |limit| (limit > 0).then_some(limit));
         let tls = match (self.tls_certificate, self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
             (None, None) => None,
@@ -220,20 +220,20 @@ impl ServeSettings {
             listen: (listen, self.port.unwrap_or(normal.listen.port())).into(),
             limits: Limits {
                 body: self.max_body.unwrap_or(standard.body),
-                at_once: self.max_requests.unwrap_or(standard.at_once),
-                per_address,
+                max_requests: self.max_requests.unwrap_or(standard.max_requests),
+                max_connections_per_address: per_address,
                 per_second: rate,
                 count_local: self.rate.is_some(),
-                patience: self.client_timeout.map_or(standard.patience, Duration::from_secs),
+                client_timeout: self.client_timeout.map_or(standard.client_timeout, Duration::from_secs),
                 ..standard
             },
             proxy,
             open: self.open.unwrap_or(false),
             log: match self.log {
-                Some(LogFormat::Text) => LogFormat::Text,
-                Some(LogFormat::Off) => LogFormat::Off,
-                None if std::io::stderr().is_terminal() => LogFormat::Text,
-                Some(LogFormat::Json) | None => LogFormat::Json,
+                Some(LogFormat::Text) => jurybox_http::LogFormat::Text,
+                Some(LogFormat::Off) => jurybox_http::LogFormat::Off,
+                None if std::io::stderr().is_terminal() => jurybox_http::LogFormat::Text,
+                Some(LogFormat::Json) | None => jurybox_http::LogFormat::Json,
             },
             tls,
             webhooks: Webhooks {

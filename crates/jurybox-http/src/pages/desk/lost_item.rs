@@ -20,7 +20,7 @@ pub(super) fn why_lost(explained: Option<&ExplainedItem>, reviewer: &str) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jurybox_server::{VerdictOnItem, ListedItem};
+    use jurybox_server::{ListedItem, VerdictOnItem};
 
     fn explained(stands: ItemState, holder: Option<&str>, judge: Option<&str>) -> ExplainedItem {
         let verdict = |reviewer: &str| VerdictOnItem {

@@ -21,7 +21,9 @@ use crate::wire::{JsonInteger, Name};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use jurybox_server::{Answer, ClaimedItem, Config, Error, ExplainedItem, Filter, NewVerdict, Queue, Request, Role};
+use jurybox_server::{
+    Answer, ClaimedItem, Config, Error, ExplainedItem, Filter, NewVerdict, Queue, Request, Role,
+};
 use serde::{Deserialize, Serialize};
 
 /// The cookie with the reviewer's name, used if neither key nor proxy gives one.

@@ -8,7 +8,7 @@ use super::super::wording::Wording;
 use super::{PanelBody, QueuePage};
 use jurybox::Interval;
 use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
-use jurybox_server::{EvaluatorSummary, EvaluatorInfluence};
+use jurybox_server::{EvaluatorInfluence, EvaluatorSummary};
 use maud::{Markup, PreEscaped, html};
 
 /// The most points of a curve, and of all lines of influence together.
@@ -120,7 +120,8 @@ pub(super) fn trust(view: &QueuePage<'_>) -> PanelBody {
             html! { "A line for each evaluator starts here when the jury has learnt for the second time." },
         );
     }
-    let within: Vec<&EvaluatorInfluence> = snapshot.influence.iter().filter(|was| window.holds(was.at)).collect();
+    let within: Vec<&EvaluatorInfluence> =
+        snapshot.influence.iter().filter(|was| window.holds(was.at)).collect();
     let [first, _, ..] = within[..] else { return nothing(view) };
     let (unit, x_label) = window.unit(window.to - first.at);
     let most_influential = most_influential(&snapshot.evaluators, TRUSTED);

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::wire::Name;
 use axum::extract::State;
 use axum::response::Response;
-use jurybox_server::{ConfigChange, Config, Request, Role};
+use jurybox_server::{Config, ConfigChange, Request, Role};
 use maud::html;
 use serde::Deserialize;
 

@@ -148,8 +148,7 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
         };
         return PanelBody::Later(html! { (why) });
     };
-    let share =
-        |missed: f64| if missed + found.found > 0.0 { missed / (missed + found.found) } else { 0.0 };
+    let share = |missed: f64| if missed + found.found > 0.0 { missed / (missed + found.found) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
     if high - low > WIDEST_MISSED {
         let ends = view.snapshot.on_scale(low, high);

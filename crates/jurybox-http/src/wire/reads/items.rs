@@ -3,7 +3,7 @@
 use super::super::finite;
 use super::IntervalEstimate;
 use crate::time::Time;
-use jurybox_server::{ExplainedItem, ListedItem, ItemState};
+use jurybox_server::{ExplainedItem, ItemState, ListedItem};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -117,8 +117,17 @@ pub(crate) struct ItemDetail {
 
 impl ItemDetail {
     pub(crate) fn new(explained: ExplainedItem, names: &[String], explain: bool) -> Self {
-        let ExplainedItem { item, payload, verdicts, leases, random_check: audit, model, contributions, predicted, .. } =
-            explained;
+        let ExplainedItem {
+            item,
+            payload,
+            verdicts,
+            leases,
+            random_check: audit,
+            model,
+            contributions,
+            predicted,
+            ..
+        } = explained;
         let explanation = explain.then(|| Explanation {
             base: contributions.as_ref().and_then(|explained| finite(explained.base)),
             contributions: contributions

@@ -87,7 +87,8 @@ impl From<QueueReport> for ReportAnswer {
             items: share.items,
             mean: share.mean.map(Into::into),
         };
-        let jurybox_server::RandomCheckCounts { items, decided, waiting, closed, erased } = found.random_checks;
+        let jurybox_server::RandomCheckCounts { items, decided, waiting, closed, erased } =
+            found.random_checks;
         ReportAnswer {
             items: found.items,
             reviewed: found.reviewed,

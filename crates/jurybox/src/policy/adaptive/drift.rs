@@ -92,8 +92,7 @@ impl Alarm {
         let stuck = self.reading == Reading::Varying && self.after <= NONE;
         let state = if stuck { "is stuck" } else { "changed" };
         let who = self.evaluator.and_then(|at| evaluators.names().nth(at));
-        let who =
-            who.map_or_else(|| "rewards changed".into(), |name| format!("`{name}` {state}"));
+        let who = who.map_or_else(|| "rewards changed".into(), |name| format!("`{name}` {state}"));
         let what = match (self.reading, rose) {
             _ if stuck => "it began to give the same score to every item".into(),
             (Reading::Varying, true) => "its scores began to differ from one another".into(),
