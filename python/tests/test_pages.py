@@ -39,7 +39,7 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     import nbformat
     from nbclient import NotebookClient
 
-    path = ROOT / "python" / "examples" / "desk.ipynb"
+    path = ROOT / "python" / "examples" / "review.ipynb"
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]

@@ -135,7 +135,7 @@ fn what_is_read_is_never_written_over() {
         let output = folder.run(line);
         assert!(!output.status.success(), "{line}");
         let messages = String::from_utf8(output.stderr).unwrap();
-        assert!(messages.contains("would be written over"), "{line}: {messages}");
+        assert!(messages.contains("this would overwrite"), "{line}: {messages}");
         assert_eq!(fs::read_to_string(folder.path("0.csv")).unwrap(), rows(0), "{line}");
     }
 }

@@ -59,7 +59,7 @@ fn no_output_takes_the_place_of_a_state() {
         "replay h.csv --id id --reward verdict --html new.html --svg new.html",
     ] {
         let messages = folder.refused(line);
-        assert!(messages.contains("would be written over"), "{line}: {messages}");
+        assert!(messages.contains("this would overwrite"), "{line}: {messages}");
         assert_eq!(fs::read(folder.path("s.json")).unwrap(), state, "{line}");
         assert!(!folder.path("new.json").exists() && !folder.path("new.html").exists(), "{line}");
     }
@@ -124,7 +124,7 @@ fn an_item_picked_in_two_rounds_is_learnt_once_however_the_calls_are_cut() {
     assert!(learn("picks.csv", "cut.json").contains("Learnt from 3 new verdicts"));
     let messages = learn("picks-2.csv", "cut.json");
     assert!(messages.contains("Learnt from 0 new verdicts") && messages.contains(told), "{messages}");
-    assert!(messages.contains("2 verdicts learnt already"), "{messages}");
+    assert!(messages.contains("2 verdicts were learnt before"), "{messages}");
     assert_eq!(folder.seen("s.json")["used"], 3);
     assert_eq!(fs::read(folder.path("s.json")).unwrap(), fs::read(folder.path("cut.json")).unwrap());
 }
@@ -139,7 +139,7 @@ fn rows_that_were_picked_from_are_not_shown_again() {
     ] {
         let messages = folder.refused(line);
         assert!(
-            messages.contains("h.csv: its rows were picked from") && messages.contains("--picks"),
+            messages.contains("h.csv: the state has picked from these rows") && messages.contains("--picks"),
             "{messages}"
         );
     }
@@ -164,7 +164,7 @@ fn a_file_is_known_again_compressed_and_through_a_pipe() {
     fs::write(folder.path("0.csv.gz"), &zipped).unwrap();
     folder.ok("learn 0.csv --id id --reward verdict --state s.json --policy lin-ucb");
     let state = fs::read(folder.path("s.json")).unwrap();
-    let again = "learnt already, and not counted again";
+    let again = "skipped, because it was learnt before";
     assert!(folder.ok("learn 0.csv.gz --id id --reward verdict --state s.json").contains(again));
     for text in [rows(0).into_bytes(), zipped] {
         let mut child = folder
@@ -249,12 +249,12 @@ fn pipes_in_the_way_are_not_waited_for() {
         "pick h.csv --id id --ignore verdict --state pipe.json --wait 0",
     ] {
         let messages = folder.refused(line);
-        assert!(messages.contains("pipe.json: not a plain file"), "{messages}");
+        assert!(messages.contains("pipe.json: not a regular file"), "{messages}");
     }
     fs::remove_file(folder.path(".s.json.lock")).unwrap();
     mkfifo(&folder, ".s.json.lock");
     let messages = folder.refused("learn 1.csv --id id --reward verdict --state s.json --wait 0");
-    assert!(messages.contains("cannot lock: it is not a plain file"), "{messages}");
+    assert!(messages.contains("cannot lock: it is not a regular file"), "{messages}");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_document_about_a_state_is_not_called_like_a_state() {
 fn a_round_keeps_the_time_it_had() {
     let folder = desk("time", "average");
     let pick = "pick h.csv --id id --ignore verdict -k 10 --state s.json --at 99 --out again.csv";
-    assert!(folder.ok(pick).contains("asking for 99 changes nothing"));
+    assert!(folder.ok(pick).contains("the time 99 is ignored"));
     let read = |name: &str| fs::read_to_string(folder.path(name)).unwrap();
     assert_eq!(read("again.csv"), read("picks.csv"));
 }

@@ -215,7 +215,7 @@ fn a_file_that_cannot_be_read_leaves_no_queue_behind() {
     let status = folder.refused("queue status d");
     assert!(status.contains("no queue"), "{status}");
     for (line, says) in [
-        ("serve --data d --port 0 --import f.csv --id id --queue two,words", "no name for a queue"),
+        ("serve --data d --port 0 --import f.csv --id id --queue two,words", "is not a valid queue name"),
         ("serve --data d --port 0 --import f.csv --id id -k 0", "k = 0"),
     ] {
         let refused = folder.refused(line);
@@ -248,7 +248,7 @@ fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
         "column `post`: it is empty",
         "scores.csv, line 6: a quote",
         "1 rows repeat the id of an earlier row",
-        "column `abuse`: 1 of 3 cells are no numbers, and count as missing: `high` (line 7)",
+        "column `abuse`: 1 of 3 cells are not numbers, and count as missing: `high` (line 7)",
         "Reviewers see: text.",
     ] {
         assert!(log.contains(says), "{says}: {log}");
@@ -298,7 +298,7 @@ fn queue_commands_work_while_a_server_has_the_folder() {
     folder.ok(&format!("queue verdict desk --reviewer ann --item {item} --reward 1"));
     folder.ok(&format!("queue verdict desk --reviewer ann --item {item} --reward 0 --revise"));
     let refused = folder.refused(&format!("queue verdict desk --reviewer bob --item {item} --reward 1"));
-    assert!(refused.contains("it is closed"), "{refused}");
+    assert!(refused.contains("the item is closed"), "{refused}");
     folder.ok("queue set desk -k 7 --mute abuse");
     let status: Value = serde_json::from_str(&folder.stdout("queue status desk --json".split(' '))).unwrap();
     assert_eq!((&status["config"]["k"], &status["config"]["muted"]), (&json!(7), &json!(["abuse"])));

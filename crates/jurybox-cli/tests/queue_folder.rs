@@ -23,7 +23,11 @@ fn counts(folder: &Folder) -> serde_json::Value {
 fn init_repeated_changes_nothing() {
     let folder = made("made-again");
     folder.ok("queue init desk --evaluators a,b -k 2 --undo 0");
-    assert!(folder.refused("queue init desk --evaluators a,b -k 3 --undo 0").contains("set up differently"));
+    assert!(
+        folder
+            .refused("queue init desk --evaluators a,b -k 3 --undo 0")
+            .contains("exists already, with another configuration")
+    );
     let again = folder.ok("queue add desk items.csv");
     assert!(again.contains("0 new, 0 updated, 10 unchanged"), "{again}");
 }
@@ -127,11 +131,15 @@ fn what_makes_no_sense_is_refused_before_anything_is_made() {
     assert!(
         folder
             .refused("queue init other --evaluators a,b --policy eps-greedy")
-            .contains("`eps-greedy` draws its picks")
+            .contains("`eps-greedy` picks at random")
     );
     assert!(!folder.path("other").exists());
-    assert!(folder.refused("queue init desk --evaluators a,b,c").contains("set up differently"));
-    assert!(folder.refused("queue status nowhere").contains("no desk"));
+    assert!(
+        folder
+            .refused("queue init desk --evaluators a,b,c")
+            .contains("exists already, with another configuration")
+    );
+    assert!(folder.refused("queue status nowhere").contains("no queue"));
     assert!(folder.refused("queue claim desk --reviewer ann --tag language").contains("NAME=VALUE"));
     assert!(folder.refused("queue verdict desk --reviewer ann --item nobody --reward 1").contains("no item"));
     assert!(
@@ -183,7 +191,7 @@ fn a_folder_that_cannot_be_written_to_is_proved_as_it_is_and_nothing_is_put_into
     assert!(output.status.success(), "{said}");
     assert!(said.contains("desk: read-only; it is read as it is"), "{said}");
     let proof: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&proof["sound"], &proof["read_only"]), (&true.into(), &true.into()));
+    assert_eq!((&proof["ok"], &proof["read_only"]), (&true.into(), &true.into()));
     assert_eq!(proof["queues"][0]["claims"], 1);
     assert_eq!(listed(), before);
     // Without the journal, the database would be read in an earlier state.

@@ -35,7 +35,7 @@ fn a_table_that_was_saved_again_is_learnt_once() {
     assert!(learn("table.csv").contains("Learnt from 20 rewards"));
     for again in ["table.csv", "sorted.csv", "swapped.csv"] {
         let messages = learn(again);
-        assert!(messages.contains("learnt already, and not counted again"), "{again}: {messages}");
+        assert!(messages.contains("skipped, because it was learnt before"), "{again}: {messages}");
     }
     assert_eq!(folder.seen("s.json")["used"], 20);
     // Another verdict counts, and no other row of that table.
@@ -81,7 +81,7 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     for ours in ["rank", "probability", "a"] {
         let messages =
             folder.refused(&format!("learn --picks picks.csv --id post --reward {ours} --state s.json"));
-        assert!(messages.contains("not what a person found"), "{messages}");
+        assert!(messages.contains("holds no verdicts"), "{messages}");
     }
     let learn =
         |file: &str| folder.ok(&format!("learn --picks {file} --id post --reward found --state s.json"));
@@ -148,7 +148,7 @@ fn a_known_pipe_among_files_is_left_out() {
     folder.ok("learn 0.csv --id post --reward verdict --state s.json");
     let messages = piped("learn 1.csv - --id post --reward verdict --state s.json", &table(0));
     assert!(
-        messages.contains("learnt already, and not counted again; --again counts it again"),
+        messages.contains("skipped, because it was learnt before; --again counts it again"),
         "{messages}"
     );
     assert_eq!(folder.seen("s.json")["items"], 40);

@@ -341,7 +341,7 @@ fn a_folder_has_one_server() {
         .output()
         .unwrap();
     assert!(!other.status.success());
-    assert!(String::from_utf8_lossy(&other.stderr).contains("another process has this folder"));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("another process is using this folder"));
     assert!(!folder("one").join("never").exists());
 }
 

@@ -33,8 +33,8 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         ("tls-key = \"key.pem\"", "--tls-certificate"),
         ("proxy-header = \"X-User\"", "--proxy-from"),
         ("proxy-from = [\"127.0.0.1\"]", "--proxy-header"),
-        ("proxy-header = \"X User\"\nproxy-from = [\"127.0.0.1\"]", "is no name of a header"),
-        ("proxy-header = \"Cookie\"\nproxy-from = [\"127.0.0.1\"]", "`cookie` says something else"),
+        ("proxy-header = \"X User\"\nproxy-from = [\"127.0.0.1\"]", "is not a valid header name"),
+        ("proxy-header = \"Cookie\"\nproxy-from = [\"127.0.0.1\"]", "`cookie` has another meaning"),
         ("data = 5", "`data` is not text"),
         ("port = [", "jurybox.toml"),
     ] {
@@ -91,7 +91,7 @@ fn who_looks_for_keys_where_there_are_none_makes_nothing() {
     for asked in [&["server", "key", "list"][..], &["server", "key", "revoke", "ann"]] {
         let refused = jurybox().args(asked).current_dir(&folder).output().unwrap();
         assert_eq!(refused.status.code(), Some(1), "{asked:?}");
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("there is no desk in this folder"));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("there is no queue in this folder"));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{asked:?}");
     }
     std::fs::remove_dir_all(&folder).unwrap();

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The rows that [`survey`] reads.
 ///
 /// ```
-/// assert_eq!(jurybox_files::SurveyScope::default(), jurybox_files::SurveyScope::RowSample);
+/// assert_eq!(jurybox_files::SurveyScope::default(), jurybox_files::SurveyScope::Sample);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SurveyScope {

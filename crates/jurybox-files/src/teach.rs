@@ -292,7 +292,7 @@ pub(crate) fn observe_batch(
     };
     let examples: Vec<Example<'_>> = rows.iter().map(example).collect();
     let by: Vec<Option<Reviewer>> = rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
-    let Learnt { used, ignored_rewards: ignored_rewards } = jury.learn_by(&examples, &by, at)?;
+    let Learnt { used, ignored_rewards } = jury.learn_by(&examples, &by, at)?;
     let mut leakage = Leakage::default();
     examples.iter().for_each(|example| leakage.add(example.scores, example.reward));
     let rewards = || examples.iter().map(|example| example.reward);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The control of a demo that feeds one queue. Clones share their state.
 ///
 /// ```
-/// let demo = jurybox_http::Demo::new("demo", ["spam rules", "LLM judge"]);
+/// let demo = jurybox_http::DemoControl::new("demo", ["spam rules", "LLM judge"]);
 /// let feeding = demo.clone(); // for the thread that makes the scores
 /// assert!(!feeding.is_swapped());
 /// ```

@@ -410,7 +410,7 @@ fn verification_text(proof: &VerifyReport) -> Result<String, std::fmt::Error> {
         let name = jurybox_files::plain(&queue.queue, false);
         writeln!(
             text,
-            "{name}: {} entries, {} claims, {} verified under {} models, {} not verifiable after an erasure; lost {}, double verdicts {}, double leases {}",
+            "{name}: {} log entries; {} claims, {} verified under {} models, {} not verifiable after an erasure; verdicts lost: {}, counted twice: {}; items leased twice: {}",
             queue.entries,
             queue.claims,
             queue.exact,

@@ -331,7 +331,7 @@ fn of_many_columns_the_first_are_named_and_the_others_counted() {
     let output = folder.output_of("rank wide.csv -k 1 --policy average".split(' '));
     let messages = String::from_utf8(output.stderr).unwrap();
     assert!(messages.contains(": e0, e1, "), "{messages}");
-    assert!(messages.contains("e11 and 188 more (200 in all)\n"), "{messages}");
+    assert!(messages.contains("e11 and 188 more (200 in all).\n"), "{messages}");
 }
 
 /// The page of the demo replaces a link that has its name in the folder for temporary files.
@@ -383,7 +383,7 @@ fn a_state_is_of_a_sensible_size_and_from_no_device() {
     folder.write("posts.csv", "id,a,b\np1,1,2\np2,2,1\n");
     std::fs::File::create(folder.path("huge.json")).unwrap().set_len(1 << 40).unwrap();
     for (state, why) in [
-        ("/dev/zero", "/dev/zero: cannot read: it is not a plain file"),
+        ("/dev/zero", "/dev/zero: cannot read: it is not a regular file"),
         ("huge.json", "huge.json: cannot read: it is larger than any state: 1024 MiB at most"),
     ] {
         let said = folder.refused(&format!("rank posts.csv --id id --state {state} -k 1 -q"));

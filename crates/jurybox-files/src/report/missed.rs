@@ -91,16 +91,16 @@ impl MissedEstimate {
     /// The estimate in a sentence.
     pub(super) fn sentence(&self) -> String {
         let MissedEstimate { reviewed, found, missed, missed_at_most, share, share_at_most, .. } = self;
-        let estimate =
-            share.map_or(String::new(), |share| format!("; the estimate is {:.1}%", 100.0 * share));
+        let percent = |share: f64| format!("{:.*}%", usize::from(share < 0.1), 100.0 * share);
+        let estimate = share.map_or(String::new(), |share| format!("an estimated {}, ", percent(share)));
         format!(
-            "Missed: at most {:.1}% of all there was to find (95% bound, valid at all times){estimate}. {} found in {}, and at most {} \
-             missed (about {}).",
-            100.0 * share_at_most,
+            "Missed: {estimate}at most {} of all there was to find (95% bound, valid at all times). Found: {} in {}; missed: \
+             about {}, at most {}.",
+            percent(*share_at_most),
             short(*found),
-            counted(*reviewed, "row"),
-            short(*missed_at_most),
-            short(*missed)
+            counted(*reviewed, "reviewed row"),
+            short(*missed),
+            short(*missed_at_most)
         )
     }
 

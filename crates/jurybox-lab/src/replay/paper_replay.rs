@@ -287,7 +287,7 @@ mod tests {
         std::fs::write(&path, "a,b,r\n1,2,3\n1,x,3\n").unwrap();
         let error = Dataset::read(&path, &["a", "b"], "r", None).unwrap_err().to_string();
         assert!(
-            error.contains("column `b`: 1 of 2 cells are no numbers") && error.contains("`x` (line 3)"),
+            error.contains("column `b`: 1 of 2 cells are not numbers") && error.contains("`x` (line 3)"),
             "{error}"
         );
         let error = Dataset::read(&path, &["a", "z"], "r", None).unwrap_err().to_string();

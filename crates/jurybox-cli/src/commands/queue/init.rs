@@ -7,8 +7,10 @@ use crate::messages::{next, say};
 use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_server::{Config, EmbeddedQueue};
 
-/// The name of a queue that nobody named. Folders of earlier versions have it stored.
-const DEFAULT_NAME: &str = "desk";
+/// The name of a queue that nobody named.
+const DEFAULT_NAME: &str = "main";
+/// The default name of earlier versions. A folder with such a queue keeps it.
+const EARLIER_DEFAULT_NAME: &str = "desk";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,11 +50,21 @@ pub(super) fn evaluators_of(evaluators: &[NameList], invert: &[NameList]) -> any
 }
 
 impl Args {
+    fn queue_name(&self) -> &str {
+        let exists = |name| {
+            EmbeddedQueue::open(self.address.place.clone(), Some(name), self.address.timeout()).is_ok()
+        };
+        match &self.address.queue {
+            Some(name) => name,
+            None if exists(EARLIER_DEFAULT_NAME) => EARLIER_DEFAULT_NAME,
+            None => DEFAULT_NAME,
+        }
+    }
+
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let config = Config::new(evaluators_of(&self.evaluators, &self.invert)?);
         let config = self.settings.change(None).onto(config);
-        let queue = self.address.queue.as_deref().unwrap_or(DEFAULT_NAME);
-        EmbeddedQueue::create(&self.address.place, queue, &config, self.address.timeout())?;
+        EmbeddedQueue::create(&self.address.place, self.queue_name(), &config, self.address.timeout())?;
         say(format_args!(
             "{}: a queue with the evaluators {}, ranked by `{}`.",
             self.address.place, config.evaluators, config.policy
