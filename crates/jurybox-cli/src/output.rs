@@ -50,9 +50,6 @@ pub(crate) fn renamed(value: impl Serialize, names: &[(&str, &str)]) -> serde_js
     Ok(value)
 }
 
-/// The names of the totals of a state in documents.
-pub(crate) const SEEN: [(&str, &str); 2] = [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
-
 /// Whether a file is standard output by another name.
 pub(crate) fn is_stdout(file: &Path) -> bool {
     const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];

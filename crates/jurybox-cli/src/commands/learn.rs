@@ -4,7 +4,7 @@ use super::columns::{COLUMNS, ColumnArgs, LabelArgs, OUTPUT, warn};
 use super::fit_warnings;
 use super::learn_picks;
 use super::names::{self, NameList};
-use super::state::{LEARNT, LockWait, most_trusted, read_if_there, summary_with_warnings, write_back};
+use super::state::{LockWait, most_trusted, read_if_there, summary_with_warnings, write_back};
 use crate::messages::{next, shell, wrote};
 use crate::{advice, output};
 use anyhow::{anyhow, bail};
@@ -118,7 +118,7 @@ impl Args {
         fit_warnings::print(&lesson.state.jury.fit());
         let LearnResult { state, taught } = &lesson;
         if self.json {
-            let counts = output::renamed(taught, &LEARNT)?;
+            let counts = serde_json::to_value(taught)?;
             output::versioned("learn", summary_with_warnings(&state.jury, &counts))?;
         }
         wrote([&*self.state]);

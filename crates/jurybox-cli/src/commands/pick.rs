@@ -241,7 +241,7 @@ impl Args {
         let picking = &round.picking;
         let explored = picking.picks.iter().filter(|pick| pick.receipt.explored).count();
         self.columns.say(format_args!(
-            "Picked {} of {} with `{}`, {explored} for exploration. PickedRound {}, time {}.",
+            "Picked {} of {} with `{}`, {explored} for exploration. Round {}, time {}.",
             picking.picks.len(),
             counted(picking.rows, "row"),
             round.state.jury.spec(),

@@ -119,19 +119,10 @@ pub(crate) fn summary(jury: &Jury, learnt_now: &serde_json::Value) -> serde_json
     json!({
         "policy": jury.spec(),
         "learnt_now": learnt_now,
-        "seen": output::renamed(jury.seen(), &output::SEEN).unwrap_or_default(),
+        "seen": jury.seen(),
         "evaluators": evaluators.collect::<Vec<_>>(),
     })
 }
-
-/// The names of counts of learning in documents.
-pub(crate) const LEARNT: [(&str, &str); 5] = [
-    ("passed_over", "ignored_rewards"),
-    ("scattered", "reopened_rounds"),
-    ("already", "learnt_before"),
-    ("forgotten", "too_old"),
-    ("strangers", "unknown_items"),
-];
 
 /// [`summary`] with alarms and diagnostics.
 pub(crate) fn summary_with_warnings(jury: &Jury, learnt_now: &serde_json::Value) -> impl Serialize + use<> {

@@ -133,7 +133,7 @@ pub(super) fn noticed(queue: &str, all: &[DriftIncident], now: i64) -> Markup {
                         span class="when" { (moment(raised.at, now)) }
                         span class="kind" { "change" }
                         span {
-                            b { (evaluator) } " changed, in scores from " (moment(raised.since, now)) " on. DriftIncident at " (moment(raised.at, now))
+                            b { (evaluator) } " changed, in scores from " (moment(raised.since, now)) " on. Noticed at " (moment(raised.at, now))
                             ", " a href={ "/q/" (queue) "/activity?all=true&before=" (raised.entry + 1) } { "entry " (count(raised.entry)) }
                             @if let Some(over) = over { ", over by " (moment(*over, now)) "." } @else { ". Still changed." }
                         }

@@ -72,7 +72,7 @@ impl Args {
             },
         )?;
         sheet.map_or(Ok(()), RecordTable::finish)?;
-        say(format_args!("ExportedItem {}, {decided} decided.", counted(rows, "item")));
+        say(format_args!("Exported {}, {decided} decided.", counted(rows, "item")));
         wrote([&*out]);
         let file = if is_stdout(&out) { "FILE".into() } else { shell(out.display()) };
         next(format_args!("learn {file} --id item --reward reward --state model.json"));

@@ -69,13 +69,12 @@ impl Args {
     }
 }
 
-/// The status as JSON. Settings and totals have other names there than in the database.
+/// The status as JSON. Settings have other names there than in the database.
 pub(super) fn status_document(status: &EmbeddedStatus) -> serde_json::Result<Value> {
     const SETTINGS: [(&str, &str); 3] =
         [("audit_rate", "random_check_rate"), ("audit_share", "random_check_share"), ("doors", "mode")];
     let mut document = json!(status);
     document["config"] = output::renamed(&status.config, &SETTINGS)?;
-    document["seen"] = output::renamed(&status.seen, &output::SEEN)?;
     Ok(document)
 }
 
