@@ -266,14 +266,16 @@ impl std::fmt::Display for ColumnRoles {
         if let Some(reviewer) = &self.reviewer {
             write!(f, " Reviewer: {reviewer}.")?;
         }
-        let others: Vec<String> = self
-            .others
-            .iter()
-            .filter(|(_, why)| *why != NotEvaluator::Id)
-            .map(|(name, why)| if why.is_surprising() { format!("{name} ({why})") } else { name.clone() })
-            .collect();
-        if !others.is_empty() {
-            write!(f, " Not used: {}.", few(others.into_iter()))?;
+        let others = self.others.iter().filter(|(_, why)| *why != NotEvaluator::Id);
+        let (used, unused): (Vec<_>, Vec<_>) =
+            others.partition(|(_, why)| matches!(why, NotEvaluator::UsedFor(_)));
+        for (heading, columns) in [("Other columns", used), ("Not used", unused)] {
+            let columns = columns.into_iter().map(|(name, why)| {
+                if why.is_surprising() { format!("{name} ({why})") } else { name.clone() }
+            });
+            if columns.len() > 0 {
+                write!(f, " {heading}: {}.", few(columns))?;
+            }
         }
         Ok(())
     }

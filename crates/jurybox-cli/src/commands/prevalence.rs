@@ -79,17 +79,21 @@ impl Args {
         }
         let mut state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
+        let other: Vec<(String, &'static str)> = [
+            (self.by.as_ref(), "group"),
+            (self.golden.as_ref(), "golden"),
+            (self.period.as_ref().map(|period| &period.column), "period"),
+        ]
+        .into_iter()
+        .filter_map(|(column, purpose)| Some((column?.clone(), purpose)))
+        .collect();
         let table = self.columns.open(&CommandColumns {
             reward: Some(&self.reward),
             labels: self.labels.all(),
             probability: Some(&self.probability),
             reviewer: self.reviewer.as_ref(),
-            aside: [&self.by, &self.golden]
-                .into_iter()
-                .flatten()
-                .chain(self.period.as_ref().map(|period| &period.column))
-                .cloned()
-                .collect(),
+            aside: other.iter().map(|(column, _)| column.clone()).collect(),
+            called: other,
             only: self.prediction.as_ref(),
             known,
             ..CommandColumns::default()

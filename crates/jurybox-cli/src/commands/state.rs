@@ -2,7 +2,6 @@
 
 use super::fit_warnings::FitWarnings;
 use crate::messages::say;
-use crate::output;
 use anyhow::bail;
 use jurybox::options::Fraction;
 use jurybox::{Fitted, Jury};

@@ -125,7 +125,7 @@ impl Report {
             _ => format!(" The {MAPPED} evaluators with the strongest correlations are shown."),
         };
         let worth = self.effective_evaluators.map_or(String::new(), |n| {
-            format!("The {} count as <b>{n:.1}</b> independent evaluators. ", self.related_summary())
+            format!("The {} count as <b>{n:.1}</b> independent ones. ", self.related_summary())
         });
         format!(
             "<h2>Redundancy</h2><p>{worth}The map shows the correlations of errors: at 1, two evaluators make the same \

@@ -54,7 +54,7 @@ pub(super) fn sentences(report: &Report, data: &ReportData) -> Vec<String> {
     }));
     second.extend(clause(&redundant_names(report), |names, one| {
         let add = if one { "adds" } else { "add" };
-        format!("{names} {add} nothing to the others that these rows can show")
+        format!("these rows do not show that {names} {add} anything to the others")
     }));
     if report.rewarded() || report.policy.of_state {
         second.extend(clause(&of(Advice::Undecided), |names, _| {

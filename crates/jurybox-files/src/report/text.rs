@@ -62,7 +62,7 @@ impl Report {
         if let Some(effective) = self.effective_evaluators {
             push_line(
                 &mut text,
-                &format!("{} count as {effective:.1} independent evaluators", self.related_summary()),
+                &format!("The {} count as {effective:.1} independent ones.", self.related_summary()),
             );
         }
         text += &self.reviewers_as_text();
@@ -76,8 +76,8 @@ impl Report {
     pub(super) fn related_summary(&self) -> String {
         let with = if self.rewarded() { "the reward" } else { "the others" };
         format!(
-            "{} that are related to {with}",
-            self.evaluators.iter().filter(|about| about.is_related()).count()
+            "{} related to {with}",
+            counted(self.evaluators.iter().filter(|about| about.is_related()).count() as u64, "evaluator")
         )
     }
 
