@@ -112,7 +112,7 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
         let events = EventPage { events: events.into_iter().map(Into::into).collect(), next: last };
         let body = serde_json::to_vec(&WebhookMessage { queue: &hook.queue, events });
         let body = body.map_err(|error| Error::Corrupt(error.to_string()))?;
-        // The time of the last set-up tells deliveries apart from those of an earlier queue of the
+        // The webhook's creation time tells deliveries apart from those of an earlier queue of the
         // same name.
         let id = format!("{}/{}/{}/{first}-{last}", hook.queue, hook.name, hook.made);
         let sent = attempt(app, &hook, &secret, &id, now / 1_000_000, &body).await;
