@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// A table of rows in one or more files, or in memory.
 ///
 /// Its columns are those of all sources together. Where a source lacks a column, its cells are
-/// missing, and [`warnings`](Table::warnings) says so.
+/// missing. [`warnings`](Table::warnings) says so if the column has a role.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, ScanRequest};
@@ -206,8 +206,8 @@ impl Table {
     /// Numbers the rows from `first` on, for a table that is part of a larger one.
     ///
     /// [Ranking](fn@crate::rank) orders ties by row number, so that the best of separately ranked
-    /// parts are the best of the whole.
-    ///
+    /// [Ranking](fn@crate::rank) orders rows with the same value by their numbers and the seed. The
+    /// best of separately ranked parts are therefore the best of the whole.
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
     /// # let dir = tempfile::tempdir()?;

@@ -48,7 +48,7 @@ pub enum Warning {
         /// The column.
         column: String,
     },
-    /// Keys of JSON lines that are not on the first lines, by which columns are found.
+    /// Keys of JSON lines that first appear below the lines from which columns are found.
     LateKeys {
         /// The file.
         path: PathBuf,
@@ -280,7 +280,8 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The odd cells of a column: words where numbers were expected, or values where cells were empty.
+/// The odd cells of a column: words where numbers were expected, or values in a column whose first
+/// rows are empty.
 ///
 /// ```
 /// use jurybox_files::{OddColumn, RowPosition};
@@ -356,7 +357,7 @@ impl OddColumn {
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| number(cell))
     }
 
-    /// Where the odd cells are, and how many.
+    /// The file and the column, with the number of odd cells, as text.
     pub(crate) fn counted(&self) -> String {
         let OddColumn { path, column, odd, of, .. } = self;
         let (cells, are) = if *of == 1 { ("cell", "is not a number") } else { ("cells", "are not numbers") };
