@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// Converts batches with the same columns, by name and order, to one schema.
 ///
 /// Columns of different integer types become 64-bit integers, but text if one type is signed and
-/// the other is `UInt64`. Floats become doubles, alone or with integers. Timestamps of one zone take
-/// the finer unit, dictionaries count as their values, and nulls fit every type. Any other mixture
-/// becomes text. Only the types decide, never the rows.
+/// the other is `UInt64`. Floats become doubles, alone or with integers. Timestamps of one zone
+/// take the finer unit, dictionaries count as their values, and nulls fit every type. Any other
+/// mixture becomes text. Only the types decide, never the rows.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};

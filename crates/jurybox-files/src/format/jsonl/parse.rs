@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-/// The parser's message without its line number: each line is parsed alone, as line 1.
+/// The parser's message without `line 1`, which has no meaning, because each line is parsed alone.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at character ")
 }
