@@ -1,4 +1,4 @@
-//! Learning from the verdicts on picks, which are in the files of the picks or in others.
+//! Learning from the verdicts on picks. The verdicts are a column of the picks, or in other files.
 
 use super::{LearnHost, LearnNotice, RowInput, notify_of_reviewers, reward};
 use crate::cell_number::Decimal;
@@ -26,7 +26,7 @@ use jurybox::Direction;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct VerdictOptions {
-    /// How the files of verdicts are written.
+    /// The reading options for the verdicts.
     pub reading: ReadOptions,
     /// The column of ids by which verdicts are joined to picks.
     pub id: String,
@@ -40,7 +40,7 @@ pub struct VerdictOptions {
     pub invert: Vec<String>,
     /// Whether the verdicts are a column of the picks, so that both inputs are the same rows.
     pub together: bool,
-    /// Whether to count verdicts again that the state has learnt before.
+    /// Whether verdicts that the state has learnt before count once more.
     pub again: bool,
 }
 
@@ -77,8 +77,8 @@ impl VerdictResult {
 
 /// Learns the verdicts on picks, each once. Returns `None` if there are no verdicts yet.
 ///
-/// Skips files without rows, and picks without the column of verdicts if both are in the same
-/// files. See [`join_verdicts`] for how they are joined.
+/// Skips files without rows. With [`together`](VerdictOptions::together), also skips picks without
+/// the column of verdicts. [`join_verdicts`] tells how verdicts and picks are joined.
 ///
 /// ```
 /// use jurybox_files::{
@@ -131,7 +131,7 @@ pub fn learn_verdicts(
     {
         return Err(Error::NotAVerdict { column: reward.name });
     }
-    // The scores of picks are in Jurybox's own notation; the options are about the verdicts.
+    // The scores of picks are in Jurybox's own notation: the reading options are for the verdicts.
     let pick_reading = if how.together {
         ReadOptions { decimal: Decimal::default(), na: Vec::new(), ..how.reading.clone() }
     } else {
@@ -144,7 +144,7 @@ pub fn learn_verdicts(
         learnt_evaluators: evaluators.as_slice().to_vec(),
         ..Roles::default()
     };
-    // Picks from an empty file are an empty file.
+    // Picks from a file without rows are a file without rows.
     let picks = match picks {
         RowInput::Files(paths) => {
             let (filled, empty) = split_empty_files(paths, &pick_reading);
@@ -194,8 +194,8 @@ impl RowInput<'_> {
     }
 }
 
-/// Whether a warning about picks is shown. Evaluators without scores were reported when the picks
-/// were made, or were added later.
+/// Whether a warning about picks is shown. Evaluators without scores are not: they were reported
+/// when the picks were made, or were added later.
 fn is_shown(warning: &Warning) -> bool {
     !["missing-column", "no-values"].contains(&warning.code())
 }
@@ -217,9 +217,10 @@ fn open_verdicts(
     };
     while !paths.is_empty() {
         let without = match Table::open_as(&paths, &how.reading, roles, false) {
-            // An hour without verdicts has a file without rows.
+            // The file of a time without verdicts has no rows.
             Err(Error::NoRows { path, .. } | Error::Empty { path }) if paths.contains(&path) => path,
-            // Picks without verdicts lack the column, which another file has.
+            // Picks that nobody has reviewed lack the column of verdicts, which another file may
+            // have.
             Err(Error::NoneOfTheEvaluators { path, .. }) if how.together && paths.contains(&path) => path,
             Err(Error::NoneOfTheEvaluators { path, .. }) => {
                 return Err(Error::NoVerdictColumn { path, column: how.reward.clone() });
