@@ -6,7 +6,7 @@ use crate::learner::{LaterFacts, Learner};
 use crate::live_queue::LiveQueue;
 use crate::live_queue::ranking::ItemRanking;
 
-/// Up to this many open items are ranked while a claim waits.
+/// Before its first whole round, a queue of up to this many open items is ranked at each claim.
 const FEW: usize = 2048;
 
 /// A queue folded from its log.
@@ -22,8 +22,8 @@ impl Replica {
         Ok(Replica { live: LiveQueue::new(first)?, learner: Learner::new(first, LaterFacts::default())? })
     }
 
-    /// Ranks all open items by what has been learnt so far. False if that is outdated by a
-    /// revision, so that the log must be folded again first.
+    /// Ranks all open items by what has been learnt so far. False, without ranking, if a revision
+    /// has made the learner stale: then the log must be folded again first.
     pub(crate) fn rank(&mut self) -> Result<bool, Error> {
         if self.learner.is_stale() {
             return Ok(false);
@@ -43,9 +43,9 @@ impl Replica {
         Ok(self.live.install_ranking(ranking, generation))
     }
 
-    /// Ranks before a claim, if the ranking is older than the first items or the first whole round
-    /// and would order them by age alone. Also for small queues ([`SMALL_QUEUE`]) before their
-    /// first whole round, where every new item changes the model much.
+    /// Ranks before a claim if the present ranking knows no item or no whole round, so that it
+    /// would order items by age alone. Before the first whole round, where every new item changes
+    /// the model much, also ranks queues of at most [`FEW`] open items.
     pub(crate) fn rank_while_new(&mut self) -> Result<(), Error> {
         let model = self.live.ranking.as_ref().map(|ranking| ranking.model);
         let blind = model.is_none_or(|model| self.learner.sees_more_than(model));
