@@ -58,7 +58,7 @@ impl Decider<'_> {
         Decision { notes, ..Decision::new((!given.is_empty()).then_some(Body::Verdicts { given }), answer) }
     }
 
-    /// The outcome of a verdict whose id came before in the same request.
+    /// The outcome of a verdict whose id came earlier in the same request.
     fn same_id(&self, verdict: &NewVerdict, other: &GivenVerdict) -> Result<VerdictFate, String> {
         let same = self.facts.item(&verdict.item).is_some_and(|found| found.n == other.n)
             && (other.reward == verdict.reward || verdict.by_label)
@@ -131,7 +131,8 @@ impl Decider<'_> {
         Ok(VerdictFate::Accepted(Box::new(given)))
     }
 
-    /// The verdict with its item's scores and arrival, to be completed by its kind.
+    /// A verdict with its item's scores and arrival. The function for each kind of verdict fills in
+    /// the rest.
     fn on(&self, verdict: &NewVerdict, n: u64) -> GivenVerdict {
         let live = self.live;
         let (scores, arrived) = match (live.is_open(n), live.blocks.scores(n), live.blocks.arrived(n)) {
@@ -230,8 +231,8 @@ impl Decider<'_> {
         }
         let (slot, claim, (probability, explored)) = match lease {
             Some(lease) => (lease.slot, Some(lease.claim), (lease.probability, lease.explored)),
-            // The lease has ended, or there never was one. Work that was done counts unless others
-            // have the item.
+            // The lease has ended, or there never was one. Work that was done counts unless other
+            // reviewers have taken the item.
             None => match reviews.free_slot(quorum) {
                 Some(slot) => (slot, verdict.token, held.unwrap_or((1.0, false))),
                 None => return Err("another reviewer has the item".into()),
