@@ -164,7 +164,7 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error>;
     /// The reviewers who skipped an item, in log order.
     fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error>;
-    /// The probability of a pick, and whether it was picked for exploration. `claim` is the entry
+    /// The probability of a pick, and whether it was a random check. `claim` is the entry
     /// of the claim, or of the undo that gave the item back to the reviewer. None if that entry did
     /// not give the item to this reviewer.
     fn claimed(
