@@ -5,11 +5,11 @@
 
 use jurybox::estimate::Moments;
 
-/// The number of groups that are few.
+/// Number of groups that count as few.
 const FEW: usize = 3;
-/// The number of rows per group that is few, if this gives fewer than [`FEW`] groups.
+/// If there are at most 20 rows, one group counts as few per this many rows.
 const ONE_IN: f64 = 10.0;
-/// The share of the sum of squares from which on a few groups determine a weight.
+/// Share of the sum of squares from which on a few groups determine a weight.
 const MOST: f64 = 0.8;
 
 /// Whether a few groups have most of the sum of squares of the combination of columns with these
