@@ -119,8 +119,8 @@ impl Ranking {
         self.rows
     }
 
-    /// Whether the rows have an order. They have none if, in every group of several rows, all
-    /// values are equal or all are missing. Rows with the same value then share a rank.
+    /// Whether the rows have an order. They have none if no group of several rows has two different
+    /// values, nor exactly one row with a value. Rows with the same value then share a rank.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};

@@ -43,7 +43,7 @@ pub enum Warning {
     NoValues {
         /// The first file.
         path: PathBuf,
-        /// The number of further files without it.
+        /// The number of further files without a value in it.
         more: usize,
         /// The column.
         column: String,
@@ -127,7 +127,7 @@ pub enum Warning {
     IgnoredColumn {
         /// The first file.
         path: PathBuf,
-        /// The number of further files without it.
+        /// The number of further files in which it is ignored.
         more: usize,
         /// The column.
         column: String,
@@ -306,7 +306,7 @@ pub struct OddColumn {
     pub odd: u64,
     /// The number of cells that are not missing.
     pub of: u64,
-    /// The first odd cells with their positions.
+    /// The first odd cells of different text, with their positions.
     pub first: Vec<(RowPosition, String)>,
     /// Whether it is a column of verdicts, which may hold words.
     pub is_reward: bool,

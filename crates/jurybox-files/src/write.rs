@@ -40,7 +40,7 @@ pub struct PendingFile {
 enum OutputTarget {
     File(BufWriter<NamedTempFile>),
     Stdout(BufWriter<TerminalOutput>),
-    /// A device or a pipe, which is written directly.
+    /// A device, a pipe or an open file descriptor, which is written directly.
     Through(BufWriter<std::fs::File>),
     /// Any other writer.
     Stream(StdoutStream),
