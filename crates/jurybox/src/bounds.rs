@@ -187,7 +187,7 @@ impl Problem {
     }
 
     /// The cost of the warm-up, at 2 |w| Phi a round. It lasts until two conditions hold. The error
-    /// of alpha is at most an eighth of the smallest non-zero gain and at most 1/8 (`precise`). The
+    /// of alpha is at most an eighth of the smallest non-zero gain and at most 1 (`precise`). The
     /// summed squared rewards of explored picks are near their mean (`settled`).
     fn warm_up(&self, t: f64, eps: f64, lambda: f64) -> f64 {
         let explored = eps * self.k as f64 * self.mean_square_reward;
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn away_from_sigma_one_the_terms_are_those_of_the_oracles_weights() {
         let (t, eps, lambda) = (1e4, 0.05, 0.1);
-        // With equal noise the weights do not depend on sigma, and the printed norm is too small by
+        // With equal noise the weights do not depend on sigma, and the printed norm is too large by
         // the factor sigma.
         let equal = problem(&[0.5, 1.0, 1.5], &[4.0; 3]);
         near(equal.exploring(t, eps), printed(&equal, t, eps, lambda)[0] / 4.0);
