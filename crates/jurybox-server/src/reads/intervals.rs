@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_those_of_the_tables() {
+    fn ends_are_known_values() {
         // Shares 0 and 1 have a closed form. 1 of 10 and 50 of 100 are known values, and the last
         // case is the normal approximation.
         let (low, high) = bounds(0.0, 0.0, 100.0);

@@ -164,9 +164,9 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error>;
     /// The reviewers who skipped an item, in log order.
     fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error>;
-    /// The probability of a pick, and whether it was a random check. `claim` is the entry
-    /// of the claim, or of the undo that gave the item back to the reviewer. None if that entry did
-    /// not give the item to this reviewer.
+    /// The probability of a pick, and whether it was a random check. `claim` is the entry of the
+    /// claim, or of the undo that gave the item back to the reviewer. None if that entry did not
+    /// give the item to this reviewer.
     fn claimed(
         &mut self,
         queue: i64,
@@ -228,7 +228,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error>;
 }
 
-/// Microseconds. A log entry's time counts as past only if the log's end is this much later.
+/// In microseconds. The time of a log entry decides what has expired only if the end of its log is
+/// this much later.
 const LONG_ENOUGH: i64 = 3_600_000_000;
 
 /// Deletes expired payloads and answers of all queues. A `steady` clock decides what has expired.

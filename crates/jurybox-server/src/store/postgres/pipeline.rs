@@ -331,8 +331,8 @@ impl Postgres {
 type PendingRows<'a> =
     std::pin::Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
 
-/// Waits for statements that were sent earlier. If their task was cancelled, this never ends, and
-/// the caller's time limit applies.
+/// Waits for statements that were sent earlier. If their task ended without a result, this waits
+/// for ever, and the caller's time limit applies.
 fn arrival<'a>(
     under_way: tokio::task::JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>,
 ) -> PendingRows<'a> {
