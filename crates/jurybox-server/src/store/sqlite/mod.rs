@@ -2,9 +2,10 @@
 //!
 //! The database uses write-ahead logging (WAL) and syncs each commit (`synchronous=FULL`). Opening
 //! checks these settings: tests that kill a process would not notice a weaker one, only a power
-//! failure would. Transactions on queues lock the database at once (`BEGIN IMMEDIATE`). One process
-//! at a time serves the folder, by a lock on a file in it. Backups, commands on API keys, and
-//! archives, which delete finished queues, need no such lock.
+//! failure would. Transactions on queues lock the database at once (`BEGIN IMMEDIATE`).
+//!
+//! A process that adds to queues locks a file in the folder, so that there is one at a time.
+//! Backups, commands on API keys, and archives, which delete finished queues, do without this lock.
 
 pub(super) mod read;
 mod store;
