@@ -19,10 +19,10 @@ use tokio::sync::Semaphore;
 /// How long a cached queue handle is used before the queue is looked up again, because another
 /// server may have deleted the queue.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// A database that needs longer to list its queues counts as unreachable.
+/// A database that takes longer than this to list its queues counts as unreachable.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The most requests `POST /login` that are answered at once; more get the status 503.
+/// The most login requests (`POST /login`) answered at once; more get the status 503.
 const DOORSTEP: usize = 512;
 
 /// How long a request waits before it checks whether the database still answers. The check is
@@ -98,7 +98,7 @@ impl App {
     }
 
     /// Opens a local socket for commands on this machine while this server holds the folder's lock.
-    /// It closes when the result is dropped. None if the socket cannot be opened.
+    /// The socket closes when the result is dropped. None if it cannot be opened.
     pub fn open_local_socket(&self, folder: &Path) -> Option<LocalSocket> {
         self.0.service.open_local_socket(folder)
     }
@@ -125,7 +125,7 @@ impl App {
         for name in self.0.service.names()? {
             match self.0.service.queue(&name) {
                 Ok(_) => {}
-                // A transient error, such as of an unreachable database, would end each queue.
+                // A transient error, such as of an unreachable database, may soon be over.
                 Err(error) if error.is_transient() => return Err(error),
                 Err(error) => failed.push((name, error)),
             }
@@ -152,7 +152,7 @@ impl App {
         !self.is_open() && self.0.settings.proxy.is_none() && self.0.keys.are_none()
     }
 
-    /// The demo behind the server, if there is one.
+    /// The control of the demo that feeds a queue of this server, if there is one.
     pub(crate) fn demo(&self) -> Option<&DemoControl> {
         self.0.settings.demo.as_ref()
     }
@@ -272,7 +272,7 @@ impl App {
     }
 }
 
-/// Why a check did not reach the database.
+/// Why a check of the database failed.
 enum Unreachable {
     /// The database does not answer in time.
     Silent,

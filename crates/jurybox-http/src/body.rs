@@ -65,8 +65,8 @@ pub(crate) fn json_problem(error: &serde_json::Error) -> Problem {
     if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
 }
 
-/// Rewords serde's errors from Rust's type names to JSON terms. Only the text after the last
-/// `expected` changes, and the text about a policy.
+/// Rewords serde's errors from Rust's type names to JSON terms: the message about an untagged enum,
+/// and the type after the last `expected`.
 pub(crate) fn reworded(text: &str) -> String {
     // The only untagged enum in the bodies is the policy; serde's message names its Rust type.
     let (begin, rest) = text.split_once("data did not match any variant of untagged enum ").unzip();

@@ -79,8 +79,8 @@ fn free_name(name: &str, taken: &[&String]) -> String {
     name
 }
 
-/// The columns of the export. `reward` is the final reward decided by people, and empty where none
-/// has decided. The flat columns show one verdict; `verdicts` has all as JSON.
+/// The columns of the export. `reward` is the final reward decided by people, and empty where no
+/// person has decided. The flat columns show one verdict; `verdicts` has all as JSON.
 ///
 /// With `random_checks_only`, `reward` and `probability` are filled for random checks only, with
 /// the probability of the check. Weighted by its inverse, these rewards estimate totals without
@@ -149,8 +149,8 @@ pub fn columns(
     columns
 }
 
-/// Passes all pages of a queue to `each`; `page` reads one, given the last item's number and the
-/// most items. Pages become shorter for large payloads.
+/// Passes all pages of a queue to `each`. `page` reads one, given the number of the item before it
+/// and the most items. Pages become shorter for large payloads.
 ///
 /// # Errors
 /// Those of `page` and `each`, and a conflict if the queue's evaluators change meanwhile, because

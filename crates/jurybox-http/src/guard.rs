@@ -20,7 +20,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// The age at which keys are read again, on the next request that needs them. While the database
 /// answers, a revoked key works about this long at most. Also the delay of a wrong login.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// How long a request waits for the keys to be read. Afterwards it goes on with the known keys.
+/// How long a request waits for the keys to be read. Afterwards it goes on with the keys known so
+/// far.
 const READ_WITHIN: Duration = Duration::from_secs(2);
 
 /// The remote address of a connection.
@@ -281,7 +282,8 @@ async fn authorize(need: &RouteAccess, request: &mut Request) -> Result<(), Prob
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let session = if need.page { session_caller(app, request) } else { None };
-    // A request with a session cookie is a browser's, which also sends the origin of its page.
+    // A request with a session cookie comes from a browser, which also sends the origin of its
+    // page.
     same_origin(app, request.method(), request.headers(), peer, session.is_some())?;
     let caller = match session {
         Some(caller) => caller,

@@ -78,7 +78,7 @@ impl Listening {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            // Connections of a proxy are not limited by address.
+            // Connections of the trusted proxy are not limited by address.
             let counts = !proxy.as_ref().is_some_and(|proxy| proxy.is_at(Some(peer.ip())));
             let place = if counts { addresses.take(peer.ip()) } else { None };
             if counts && place.is_none() {

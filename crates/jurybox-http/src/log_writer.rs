@@ -12,7 +12,7 @@ const WAITING: usize = 8192;
 /// How long dropping the writer waits for the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// The sending side of the log. Dropping it writes the waiting lines.
+/// The sending side of the log. Dropping it waits up to a second for the waiting lines.
 pub(crate) struct LogWriter {
     lines: Option<SyncSender<String>>,
     dropped: Arc<AtomicU64>,

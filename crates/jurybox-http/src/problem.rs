@@ -21,7 +21,7 @@ pub struct Problem {
     code: Cow<'static, str>,
     detail: String,
     advice: Cow<'static, str>,
-    /// The full text of an internal error, for the server's log.
+    /// The full text of a server error (status 5xx), for the server's log.
     cause: Option<String>,
     /// The seconds after which the same request may succeed.
     retry_after: Option<u32>,

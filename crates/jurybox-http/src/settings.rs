@@ -28,7 +28,7 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// How webhooks are sent.
     pub webhooks: Webhooks,
-    /// The demo behind the server, if there is one.
+    /// The control of the demo that feeds a queue of this server, if there is one.
     pub demo: Option<DemoControl>,
 }
 
@@ -125,8 +125,8 @@ pub struct Proxy {
     pub roles: Vec<Role>,
 }
 
-/// Headers that cannot name a person, because they have another meaning; so do all that begin with
-/// `sec-`.
+/// Headers that cannot name a person, because they have another meaning. Headers that begin with
+/// `sec-` are refused, too.
 const TAKEN: [&str; 45] = [
     "accept",
     "accept-charset",

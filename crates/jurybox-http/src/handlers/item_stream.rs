@@ -41,7 +41,7 @@ struct ItemIntake<'a> {
     parts: usize,
     /// The number of lines read.
     lines: u64,
-    /// The last line such that it and all before it were stored or refused.
+    /// All lines up to this one have been stored or refused.
     done: u64,
     /// The items of the next batch.
     items: Vec<jurybox_server::NewItem>,

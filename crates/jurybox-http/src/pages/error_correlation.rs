@@ -62,7 +62,8 @@ impl ErrorCorrelations {
         })
     }
 
-    /// In 19 of 20 pairs of evaluators with independent errors, the correlation is at most this in size.
+    /// In 19 of 20 pairs of evaluators with independent errors, the correlation is at most this in
+    /// size.
     pub(super) fn by_chance(&self) -> f64 {
         1.96 / (self.items as f64 - 1.0).sqrt()
     }

@@ -61,8 +61,8 @@ pub(super) fn frame(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// The header of pages: the links, with the current one marked, and the age of the data. The desk
-/// has a header of its own.
+/// The header of every page that belongs to a queue or lists queues: the links, with the current
+/// one marked, and the age of the data. The desk has a header of its own.
 pub(super) fn navigation(caller: &Caller, queue: Option<&str>, here: &str, read: Option<i64>) -> Markup {
     let link = |path: String, name: &str| {
         html! { a href=(path) aria-current=[(name == here).then_some("page")] { (name) } }
@@ -105,8 +105,8 @@ pub(crate) fn is_person(headers: &HeaderMap) -> bool {
     accepts.contains("text/html") && !accepts.contains("json")
 }
 
-/// Middleware: sets the headers of pages. A browser that lacks access to a page is redirected to
-/// the login page.
+/// Middleware: sets the headers of pages. A browser that would get the status 401 is redirected to
+/// the login page instead.
 pub(super) async fn page_headers(request: Request, next: Next) -> Response {
     let asked = is_person(request.headers()) && request.method() == Method::GET;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_string();

@@ -136,7 +136,8 @@ pub(super) fn baselines(snapshot: &QueueSnapshot) -> Vec<(&'static str, Interval
     let words = snapshot.wording();
     let (plain, random) = (snapshot.report.plain_mean.mean, snapshot.report.random.mean);
     let all = [("plain average", plain), (RANDOM_ORDER, random)].into_iter();
-    // The report has a point estimate only while no random check waits, so a line by it would jump.
+    // The report has a point estimate only while every random check is decided: a line by it would
+    // jump.
     let middle = |ends: Interval| Interval { mean: f64::midpoint(ends.low, ends.high), ..ends };
     let known = all.filter_map(|(name, mean)| Some((name, mean?)));
     known.filter(|(_, mean)| words.tells(*mean)).map(|(name, mean)| (name, middle(mean))).collect()
@@ -181,7 +182,7 @@ pub(super) fn found_over_time(snapshot: &QueueSnapshot, frame: &Frame) -> Markup
 pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Markup {
     let (found, words) = (&snapshot.report, snapshot.wording());
     let Some(picked) = found.picked.mean.filter(|_| found.picked.items > 0) else { return html! {} };
-    // Once an item came back without a verdict, the report has no mean; it is computed here.
+    // While an item came back without a verdict, the report has no mean, so it is computed here.
     let picked = Interval { mean: found.picked.sum / found.picked.items as f64, ..picked };
     let known = |mean: Option<Interval>| mean.filter(|mean| words.tells(*mean));
     let (plain, random) = (known(found.plain_mean.mean), known(found.random.mean));

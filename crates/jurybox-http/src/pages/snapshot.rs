@@ -280,8 +280,8 @@ fn inflow(arrivals: &[i64], made: i64, now: i64) -> Option<(f64, i64)> {
     Some((recent as f64 * length as f64 / since as f64, length))
 }
 
-/// The value at the rank nearest to `share` of the way from the least to the greatest. None without
-/// values.
+/// The value at the place `share` (0 to 1) of the sorted values, rounded to the nearest. None
+/// without values.
 pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;

@@ -72,7 +72,7 @@ pub(crate) struct HeldItem {
     token: u64,
     #[schema(value_type = String, format = DateTime)]
     until: Time,
-    /// What the reviewer is shown.
+    /// The content shown to the reviewer. Absent if the item has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
@@ -110,7 +110,7 @@ pub(crate) struct ClaimEntry {
     /// Whether the item is a random check.
     #[serde(skip_serializing_if = "Option::is_none")]
     random_check: Option<bool>,
-    /// What the reviewer is shown.
+    /// The content shown to the reviewer. Absent if the item has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,

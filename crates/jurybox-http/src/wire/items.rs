@@ -46,12 +46,12 @@ where
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an item: an object with `id` and `scores`")]
 pub(crate) struct ItemBody {
-    /// Your id for the item. Sent again, it updates the same item.
+    /// Your id for the item. An item sent again under its id is updated.
     id: Name,
     /// The item's scores by evaluator; a missing score is null or left out.
     #[serde(default, deserialize_with = "unique_keys")]
     scores: ScoresByName,
-    /// What the reviewer is shown: any JSON.
+    /// The content shown to reviewers: any JSON.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,

@@ -38,9 +38,9 @@ pub(crate) enum ScoreDirection {
 #[serde(untagged)]
 #[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) enum PolicySettings {
-    /// Such as `adaptive` or `adaptive(forget=true)`.
+    /// A text, such as `adaptive` or `adaptive(forget=true)`.
     Text(String),
-    /// Such as `{"name": "adaptive", "options": {"forget": true}}`.
+    /// Name and options, such as `{"name": "adaptive", "options": {"forget": true}}`.
     Parts(PolicyParts),
 }
 
@@ -134,8 +134,8 @@ pub(crate) struct QueueChange {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 31_536_000)]
     lease_seconds: Option<u32>,
-    /// How many different reviewers judge each item. If their rewards differ, `2 * quorum - 1` do,
-    /// and the median decides.
+    /// How many different reviewers judge each item. If their rewards differ, `2 * quorum - 1`
+    /// reviewers judge it, and the median decides.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 9)]
     quorum: Option<u8>,

@@ -36,7 +36,7 @@ impl VerdictsBody {
     expecting = "a verdict: an object with `id`, `item`, `reviewer` and `reward` or `label`"
 )]
 pub(crate) struct VerdictBody {
-    /// Your id for the verdict. Sent twice, it counts once.
+    /// Your id for the verdict. A verdict sent twice under its id counts once.
     id: Name,
     item: Name,
     reviewer: Name,

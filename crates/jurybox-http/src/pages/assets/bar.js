@@ -30,13 +30,13 @@ export class Bar {
     this.draw();
   }
 
-  // Removes notices about other items than the one now shown, but those that save a note.
+  // Removes notices about other items than the one now shown, except those that save a note.
   shows(item) {
     this.notice = this.notice.filter((notice) => notice.note || !notice.about || notice.about === item);
     this.draw();
   }
 
-  // Closes all notices but those that save a note.
+  // Closes all notices except those that save a note.
   close() {
     this.notice = this.notice.filter((notice) => notice.note);
     this.draw();

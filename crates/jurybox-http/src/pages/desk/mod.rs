@@ -173,8 +173,8 @@ struct NextItems {
 #[derive(Deserialize)]
 pub(super) struct NextQuery {
     reviewer: Name,
-    /// How many held items were skipped in the script. It sends a skip only when that can no longer
-    /// be undone.
+    /// How many held items were skipped in the script. The script sends a skip only when it can no
+    /// longer be undone.
     #[serde(default)]
     leaving: usize,
 }

@@ -165,7 +165,7 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
             title { (title) }
             path d={ "M" (x(0.0)) " 12H" (x(1.0)) } stroke="var(--hairline)" stroke-width="4" stroke-linecap="round" {}
             path d={ "M" (x(low)) " 12H" (x(high)) } stroke="var(--accent)" stroke-width="4" stroke-linecap="round" {}
-            // While a random check waits, the report has no point estimate.
+            // There is a point estimate only if every random check is decided.
             @if missed.mean.is_finite() { circle cx=(x(share(missed.mean))) cy="12" r="5" fill="var(--accent)" {} }
             g font-size="12" fill="var(--muted)" { text x=(x(0.0)) y="34" { "0%" } text x=(x(1.0)) y="34" text-anchor="end" { "100%" } }
         }

@@ -101,7 +101,7 @@ pub(crate) struct Explanation {
 pub(crate) struct ItemDetail {
     #[serde(flatten)]
     item: Item,
-    /// What the reviewer is shown.
+    /// The content shown to reviewers; null if the item has none.
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
     verdicts: Vec<ItemVerdict>,

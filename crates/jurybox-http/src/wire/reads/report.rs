@@ -36,7 +36,7 @@ pub(crate) struct ReportAnswer {
     /// The sum of rewards of items without a decision, as a 95% interval estimated from random
     /// checks. Null if no random check is decided, or rewards have no scale.
     missed: Option<IntervalEstimate>,
-    /// Why estimates from random checks are null.
+    /// Why estimates from random checks are null. Absent if they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<&'static str>,
     /// The numbers of random checks.
