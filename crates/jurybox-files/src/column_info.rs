@@ -31,7 +31,8 @@ pub(crate) struct ColumnInfo {
     pub(crate) cells: Vec<u32>,
     /// Counts of missing and repeated values, if it looks like identifiers in spite of them.
     pub(crate) flaws: Option<IdFlaws>,
-    /// Whether it is a field of a nested object: then it is a column only if it has a role.
+    /// Whether it is a field of a nested object: then it is written by itself only if it has a
+    /// role.
     pub(crate) nested: bool,
 }
 

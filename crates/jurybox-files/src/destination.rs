@@ -128,7 +128,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["pkl", "pickle", "npy", "h5"], "a Python or HDF5 file"),
 ];
 
-/// Errors if the ending names a format that cannot be written: the content would be of another.
+/// Errors if the ending names a format that cannot be written: the content would be in another one.
 pub(crate) fn refuse_foreign(out: &Path) -> Result<(), Error> {
     let ending = out.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     let says =

@@ -260,7 +260,7 @@ pub enum Error {
     /// A ranking or a pick of zero rows.
     #[error("k = 0: at least one row must be asked for")]
     ZeroRows,
-    /// A probability of a pick that does not fit its reward, so that nothing can be estimated.
+    /// A review probability, or a reward, from which missed rewards cannot be estimated.
     #[error("{}, {place}, column `{column}`: {reason}", path.display())]
     BadProbability {
         /// The file.

@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn chunks_do_not_depend_on_blocks_and_threads() {
-        // 300 evaluators: chunks of 436 rows, about twenty blocks of text.
+        // 300 evaluators: chunks of 436 rows (2^17 / 300, rounded down) and several blocks of text.
         let dir = tempfile::tempdir().unwrap();
         let header: Vec<String> = (0..300).map(|j| format!("e{j}")).collect();
         let mut paths = Vec::new();

@@ -10,7 +10,7 @@
 //! order of rows, so that they do not depend on the number of threads.
 //!
 //! A missing score is NaN, never 0; if a column is missing, so are all its scores. An error about a
-//! cell names file, line or row, column and value.
+//! number names file, line or row, column and value.
 //!
 //! Output to a file goes to a temporary file first, which is renamed when it is complete.
 #![forbid(unsafe_code)]

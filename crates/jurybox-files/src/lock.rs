@@ -17,8 +17,8 @@ const NOTICE_AFTER: Duration = Duration::from_millis(500);
 
 /// The exclusive right to change a file, held until dropped or until the process ends.
 ///
-/// The system's lock is on a separate file `.NAME.lock` next to the file, whose links are followed.
-/// A lock on the file itself would be lost when the file is replaced. The lock file is empty and is
+/// The system's lock is on a separate file `.NAME.lock` next to the file that the path leads to. A
+/// lock on the file itself would be lost when the file is replaced. The lock file is empty and is
 /// never removed, because two processes could then hold the lock at once. A new lock file gets the
 /// owner and permissions of the file, if that exists.
 ///

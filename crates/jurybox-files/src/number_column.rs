@@ -113,8 +113,8 @@ impl NumberColumn {
         }
     }
 
-    /// Adds to each row's sum what `form` makes of its number. Returns the first row whose number
-    /// exceeds [`LIMIT`] in magnitude.
+    /// Adds to each row's sum the term of its number under `form`. Returns the first row whose
+    /// number exceeds [`LIMIT`] in magnitude.
     pub(crate) fn add_to(&self, form: &Form, evaluator: usize, sums: &mut [f64]) -> Option<usize> {
         // Counted without an early exit, so that the compiler can vectorise the loop.
         let mut bad = 0_u64;
@@ -125,8 +125,8 @@ impl NumberColumn {
         if bad == 0 { None } else { self.unusable() }
     }
 
-    /// Writes the numbers from row `start` on, each to the first of the next `step` elements of
-    /// `places`.
+    /// Writes the numbers from row `start` on into `places`, to its first element and then to every
+    /// `step`-th.
     pub(crate) fn spread(&self, start: usize, places: &mut [f64], step: usize) {
         each_kind!(self, values => {
             let mut values = values;
@@ -139,8 +139,8 @@ impl NumberColumn {
         });
     }
 
-    /// Writes the numbers of the given rows, each to the first of the next `step` elements of
-    /// `places`.
+    /// Writes the numbers of the given rows into `places`, to its first element and then to every
+    /// `step`-th.
     pub(crate) fn gather(&self, rows: &[usize], places: &mut [f64], step: usize) {
         match self {
             NumberColumn::Own(list) => gather(rows, places, step, |row| list[row]),
@@ -167,7 +167,8 @@ impl NumberColumn {
     }
 }
 
-/// Writes `number(row)` of each row to the first of the next `step` elements of `places`.
+/// Writes `number(row)` of each row into `places`, to its first element and then to every
+/// `step`-th.
 fn gather(rows: &[usize], places: &mut [f64], step: usize, number: impl Fn(usize) -> f64) {
     for (places, &row) in places.chunks_mut(step).zip(rows) {
         places[0] = number(row);

@@ -119,7 +119,8 @@ pub(crate) struct SourceTally {
 impl SourceTally {
     /// Moves the counts out of a batch.
     pub(crate) fn take(&mut self, batch: &mut Batch) {
-        // Line positions count from the beginning of the unit, row positions from the batch.
+        // Line positions count from the beginning of the unit, the part of a source that one thread
+        // parses. Row positions count from the batch.
         let before = if batch.starts_lines { 0 } else { self.rows };
         let (tallies, late) = (std::mem::take(&mut batch.tallies), std::mem::take(&mut batch.late));
         self.add(SourceTally { rows: batch.rows as u64, tallies, late }, before);
@@ -140,7 +141,7 @@ impl SourceTally {
     }
 
     /// The warnings about a source that was read to its end. Errors if too many cells of a column
-    /// are odd: more than one in twenty, or half if `spares` says that bad rows are skipped.
+    /// are odd: more than one in twenty, or more than half if bad rows are skipped (`spares`).
     pub(crate) fn judge(self, path: &Path, plan: &ScanPlan, spares: bool) -> Result<Vec<Warning>, Error> {
         let share = if spares { ODD_LIMIT_WHEN_SKIPPING } else { ODD_LIMIT };
         let mut warnings = Vec::new();

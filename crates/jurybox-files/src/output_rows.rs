@@ -160,8 +160,8 @@ impl OutputColumn {
         })
     }
 
-    /// The column as an Arrow array. Text of a column of numbers becomes numbers, null where it is
-    /// not one; an array from the input is unchanged.
+    /// The column as an Arrow array. In a column of numbers, text becomes numbers, or null where it
+    /// is not a number. An array from the input is unchanged.
     pub(crate) fn array(&self) -> ArrayRef {
         match self {
             OutputColumn::Array(array) => array.clone(),

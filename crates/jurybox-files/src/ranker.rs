@@ -69,7 +69,8 @@ impl Ranker {
         }
     }
 
-    /// The additive form of the values of complete rows, if they have one.
+    /// The additive form of values, if they have one: without missing scores, a sum of one term per
+    /// score.
     pub(crate) fn form(&self) -> Option<Form> {
         match self {
             Ranker::Weights(weights) => Some(Form::weighted(weights)),

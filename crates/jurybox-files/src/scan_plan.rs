@@ -266,7 +266,7 @@ impl Batch {
         &self.probabilities
     }
 
-    /// The round or group of each row; empty unless requested.
+    /// The round, group or id of each row; empty unless requested.
     pub fn keys(&self) -> &[Box<str>] {
         &self.keys
     }
@@ -329,8 +329,8 @@ impl Batch {
     }
 }
 
-/// Resets the running sums of `rows` rows to `begin`, one vector per lane of the form, reusing
-/// memory.
+/// Resets the running sums of `rows` rows to `begin`, reusing memory. A form has several sums per
+/// row, its lanes; each lane is one vector.
 pub(crate) fn begin_sums(sums: &mut Vec<Vec<f64>>, form: &Form, rows: usize, begin: f64) {
     sums.resize_with(form.lanes(), Vec::new);
     for lane in sums {

@@ -62,8 +62,8 @@ pub(super) fn advise(report: &Report, data: &ReportData) -> Vec<Advice> {
     let mute_below = match selection_bias::shift(data, report) {
         Some(_) => 0.0,
         None if few => 0.0,
-        // If two rewards have the shares p and 1 - p, a difference of d standard deviations between
-        // them is a correlation of about d sqrt(p (1 - p)).
+        // If two rewards have the shares p and 1 - p, mean scores that are d standard deviations
+        // apart are a correlation of about d sqrt(p (1 - p)).
         None => {
             let share = rank_correlation::most_frequent(&data.sample.rewards)
                 .map_or(0.5, |(_, share)| share.max(0.5));

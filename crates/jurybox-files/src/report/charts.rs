@@ -89,7 +89,7 @@ impl Report {
         format!("<h2>{title}</h2>{}{}", self.top_chart(), self.top_table())
     }
 
-    /// Mean rewards of the top K over K, or without rewards the agreement.
+    /// Mean rewards of the top K over K or, without rewards, the agreement with the default policy.
     fn top_chart(&self) -> String {
         let rewarded = self.labelled > 0;
         let mut curves: Vec<Curve> = Vec::new();

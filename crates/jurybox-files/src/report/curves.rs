@@ -243,7 +243,7 @@ fn plain_means(sample: &RowSample, rows: &[usize], names: &Evaluators) -> Result
     Ok(new_jury(&Spec::new("average"), names)?.fit().values(&scores(&table, names.len())?)?)
 }
 
-/// For each value the share of smaller values, where equal values, itself included, count half.
+/// For each value, the share of smaller values; equal values, itself included, count half.
 fn shares_below(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().map(|v| v + 0.0).collect();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -7,7 +7,7 @@ use jurybox::estimate::Moments;
 
 /// Number of groups that count as few.
 const FEW: usize = 3;
-/// If there are at most 20 rows, one group counts as few per this many rows.
+/// With at most 20 rows, fewer groups count as few: one per this many rows, rounded up.
 const ONE_IN: f64 = 10.0;
 /// Share of the sum of squares from which on a few groups determine a weight.
 const MOST: f64 = 0.8;

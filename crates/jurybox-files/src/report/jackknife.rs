@@ -21,8 +21,8 @@ pub(super) fn merged(groups: &[Moments], without: usize) -> Moments {
 /// A transformation after which estimates are closer to normal, and its inverse.
 pub(super) type Transform = (fn(f64) -> f64, fn(f64) -> f64);
 
-/// Estimates with their intervals. `None` if `estimate` fails for all groups together, or without
-/// any one of them.
+/// Estimates with their intervals. `None` if `estimate` fails for all groups together, or for the
+/// groups without one of them.
 pub(super) fn jackknife(
     groups: &[Moments],
     estimate: impl Fn(&Moments) -> Option<Vec<f64>>,

@@ -35,7 +35,7 @@ pub struct MissedEstimate {
     /// Rows without a reward whose review probability is 0, 1 or missing. The upper bounds count
     /// each as missed in full.
     pub unknown: u64,
-    /// Whether there are fewer rewards than the probabilities predict.
+    /// Whether there are far fewer rewards than the probabilities predict.
     pub verdicts_missing: bool,
 }
 

@@ -77,8 +77,9 @@ pub struct Report {
     pub evaluators: Vec<EvaluatorReport>,
     /// Correlations of the evaluators' errors; 1 on the diagonal.
     pub error_correlation: Vec<Vec<f64>>,
-    /// The number of independent evaluators that carry as much information as those that are
-    /// related to the reward (without rewards: to each other). `None` if fewer than two are.
+    /// The number of independent evaluators that carry as much information as the evaluators
+    /// related to the reward (without rewards: to each other). `None` if fewer than two are
+    /// related.
     pub effective_evaluators: Option<f64>,
     /// What a top K would find, by several ways of ranking.
     pub top: Vec<TopCount>,

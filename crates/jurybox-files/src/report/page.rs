@@ -59,8 +59,7 @@ impl Report {
         }
     }
 
-    /// The shown and the folded-away evaluators, both in the order of
-    /// usefulness.
+    /// The shown and the folded-away evaluators, both in the order of usefulness.
     pub(super) fn shown(&self) -> (Vec<usize>, Vec<usize>) {
         let order = self.by_use();
         if order.len() <= SHOWN {

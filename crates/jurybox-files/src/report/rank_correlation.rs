@@ -40,7 +40,7 @@ impl HeavyTails {
     }
 }
 
-/// Whether there are at most two distinct values, without missing ones.
+/// Whether there are at most two distinct values, missing ones aside.
 fn are_two(values: &[f64]) -> bool {
     let known = || values.iter().filter(|x| !x.is_nan());
     let Some(first) = known().next() else { return true };
@@ -48,7 +48,7 @@ fn are_two(values: &[f64]) -> bool {
     known().all(|x| x == first || x == second)
 }
 
-/// The kurtosis, without missing values.
+/// The kurtosis of the values that are not missing.
 fn kurtosis(values: &[f64]) -> f64 {
     let known = || values.iter().filter(|x| !x.is_nan());
     let count = known().count() as f64;

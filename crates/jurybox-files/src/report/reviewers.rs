@@ -20,8 +20,8 @@ pub struct ReviewerReport {
     pub name: Option<String>,
     /// The number of verdicts in the table.
     pub verdicts: u64,
-    /// How much higher the verdicts are than those of the others on the same rows, in units of the
-    /// reward, with a 95% interval. Its ends are infinite if there are too few verdicts.
+    /// How much higher the verdicts are than those of other reviewers on the same rows, in units of
+    /// the reward, with a 95% interval. Its ends are infinite if there are too few verdicts.
     #[serde(serialize_with = "as_estimate")]
     pub severity: Interval,
     /// The noise of a verdict relative to the median reviewer, with a 95% interval: 2 is twice as

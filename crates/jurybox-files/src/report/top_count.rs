@@ -83,9 +83,9 @@ impl TopByReward {
     ///
     /// The variance comes from the influence function of the mean above a quantile (expected
     /// shortfall): deviations are from the reward at the cut, which moves with the rows. For two
-    /// rewards, the interval is Wilson's with at most the number of rows that gives this variance.
-    /// For others it is Student's, with the variance of one row added, because a few equal rewards
-    /// would look certain.
+    /// rewards, the interval is Wilson's for the number of rows that gives this variance, at most
+    /// the effective number of picked rows. For others it is Student's, with the variance of one
+    /// row added, because a few equal rewards would look certain.
     pub(super) fn interval(&self, values: &[f64], rewards: &[f64], two: Option<(f64, f64)>) -> (f64, f64) {
         let (n, k) = (values.len() as f64, self.k as f64);
         let mut sorted = values.to_vec();

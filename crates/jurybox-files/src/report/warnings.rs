@@ -21,7 +21,7 @@ const TOO_GOOD: f64 = 0.99;
 
 /// Maximum number of warnings of one kind that are listed; more are joined into one.
 const MOST_OF_A_KIND: usize = 6;
-/// Number of names shown of a long list in a warning.
+/// Number of names that a warning shows of a list longer than this plus one.
 const NAMED: usize = 8;
 
 /// All warnings, in sentences.
