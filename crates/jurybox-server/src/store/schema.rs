@@ -17,9 +17,9 @@ pub(crate) const CLEARS_AWAY: i64 = 15;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 /// The version of the rules by which logs are folded and models fitted: the last migration that
-/// discards checkpoints. Each claim records it. The model of a claim that records an earlier version
-/// may differ from the one that this program computes. Whoever changes the models that follow from
-/// a log adds a migration and a new value here, or the test `by_the_rules_that_claims_name` fails.
+/// discards checkpoints. Each claim records it. The model of a claim with an earlier version may
+/// differ from the one that this program computes. Whoever changes the models that follow from a
+/// log adds a migration and a new value here, or the test `by_the_rules_that_claims_name` fails.
 pub(crate) const RULES: u64 = 15;
 
 /// The first tables. Later migrations add `api_keys`, `webhooks`, `notes` and `deleted_queues`.

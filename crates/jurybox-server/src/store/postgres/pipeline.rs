@@ -103,8 +103,8 @@ impl BoundStatement {
     }
 }
 
-/// Combines consecutive runs of one insert statement into one statement each. Log entries come
-/// first, then claims, then all others in their order.
+/// Combines consecutive inserts by the same statement into one statement. Log entries come first,
+/// then claims, then all others in their order.
 pub(super) fn gathered(ops: Vec<SqlWrite>) -> Vec<BoundStatement> {
     // Moving log entries and claims to the front does no harm, and makes them consecutive.
     let (apart, ops): (Vec<SqlWrite>, Vec<SqlWrite>) =
@@ -200,8 +200,8 @@ impl Postgres {
         self.ask_after(None, all)
     }
 
-    /// Sends the held-back writes, a command without parameters, and all statements, in one round
-    /// trip. Returns the rows of each statement. Preparing statements takes further round trips.
+    /// Sends a command without parameters, the held-back writes, and all statements, in this order
+    /// and in one round trip. Returns the rows of each statement. Preparing takes more round trips.
     pub(super) fn ask_after(
         &mut self,
         word: Option<&str>,
