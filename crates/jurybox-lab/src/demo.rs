@@ -12,9 +12,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Posts an hour. The two constants below are the reviews an hour and the number of hours.
+/// Posts an hour.
 const POSTS: usize = 100;
+/// Reviews an hour.
 const LOOKS: usize = 10;
+/// Number of hours.
 const HOURS: u64 = 400;
 
 /// Least severity of a harmful post. One post in ten is above it, as severities are |N(0, 1)|.

@@ -28,9 +28,11 @@ use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
 /// Largest number of groups.
 pub(super) const GROUPS: usize = 20;
+/// Least number of rounds' worth of rows in each group.
 const ROUNDS_A_GROUP: usize = 5;
 /// Least share of the weight within reach for a figure.
 const LEAST_REACH: f64 = 0.5;
+/// Least effective number of rows for a figure.
 const LEAST_ROWS: f64 = 30.0;
 
 pub(super) fn estimated(
