@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_anybody_could_guess_is_refused() {
+    fn a_malformed_or_short_secret_is_refused() {
         for text in ["", "hunter2", "whsec_", "whsec_MTI0", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"]
         {
             let why = from_text(text).unwrap_err();
