@@ -48,7 +48,7 @@ enum InputOrigin {
     File(FileIdentity),
     /// A copy of standard input or of a pipe on disk, which can be read repeatedly.
     Kept(File),
-    /// Standard input, which can be read once. These first bytes of it were taken for detection.
+    /// Standard input, which can be read once. The bytes are its first ones, read for detection.
     Once(Mutex<Option<Vec<u8>>>),
 }
 
@@ -180,8 +180,8 @@ impl InputFile {
     }
 
     /// The start of the text, for detecting the columns. It extends until `enough` holds for it, or
-    /// to about the length of the longest record. A later call of `text` returns all bytes once
-    /// more.
+    /// to about the length of the longest record. A later call of `text` still returns the whole
+    /// text.
     pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<InputStart, Error> {
         if let InputOrigin::Once(head) = &self.origin {
             return self
@@ -318,7 +318,7 @@ fn with_first_bytes(mut raw: TextReader) -> io::Result<(Vec<u8>, TextReader)> {
 pub(crate) fn decompressed(raw: TextReader) -> io::Result<TextReader> {
     let (head, whole) = with_first_bytes(raw)?;
     Ok(if head.starts_with(GZIP) {
-        // Buffered, because the decoder reads from a buffer.
+        // The decoder needs a buffered reader.
         Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
     } else if head.starts_with(ZSTD) {
         Box::new(zstd::stream::read::Decoder::new(whole)?)

@@ -95,7 +95,7 @@ fn in_json(lines: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// A reader that waited for the end of such a line would fill the memory.
+    /// A reader that waits for the end of an endless line would fill the memory.
     #[test]
     fn an_endless_line_is_returned_before_it_fills_the_memory() {
         let mut endless = PythonJson::new(io::repeat(b'1'));

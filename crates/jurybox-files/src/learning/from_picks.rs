@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::warning::Warning;
 use jurybox::Direction;
 
-/// How verdicts are joined to picks.
+/// Options for [`learn_verdicts`].
 ///
 /// ```
 /// use jurybox_files::VerdictOptions;
@@ -36,7 +36,8 @@ pub struct VerdictOptions {
     pub labels: Vec<(String, f64)>,
     /// The column of reviewers who gave the verdicts.
     pub reviewer: Option<String>,
-    /// Columns where low means high. The state knows the direction of its own reward.
+    /// Has the name of the column of verdicts if low verdicts are good. Without it, the state's own
+    /// direction is kept.
     pub invert: Vec<String>,
     /// Whether the verdicts are a column of the picks, so that both inputs are the same rows.
     pub together: bool,
@@ -144,7 +145,7 @@ pub fn learn_verdicts(
         learnt_evaluators: evaluators.as_slice().to_vec(),
         ..Roles::default()
     };
-    // Picks from a file without rows are a file without rows.
+    // Picking from a file without rows gives a file without rows, and so no verdicts.
     let picks = match picks {
         RowInput::Files(paths) => {
             let (filled, empty) = split_empty_files(paths, &pick_reading);
@@ -217,10 +218,10 @@ fn open_verdicts(
     };
     while !paths.is_empty() {
         let without = match Table::open_as(&paths, &how.reading, roles, false) {
-            // The file of a time without verdicts has no rows.
+            // A file without rows holds no verdicts yet.
             Err(Error::NoRows { path, .. } | Error::Empty { path }) if paths.contains(&path) => path,
-            // Picks that nobody has reviewed lack the column of verdicts, which another file may
-            // have.
+            // A file of picks that nobody has reviewed lacks the column of verdicts. Another file
+            // may have it.
             Err(Error::NoneOfTheEvaluators { path, .. }) if how.together && paths.contains(&path) => path,
             Err(Error::NoneOfTheEvaluators { path, .. }) => {
                 return Err(Error::NoVerdictColumn { path, column: how.reward.clone() });

@@ -139,7 +139,7 @@ impl LearnHost for () {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct LearnOptions {
-    /// How the rows are written.
+    /// The reading options for the rows.
     pub reading: ReadOptions,
     /// Roles of columns. The key is the round of each row; without a key, each file is a round. The
     /// values of `learnt_evaluators` and `learnt_reward` are replaced by those of the state.
@@ -202,11 +202,11 @@ impl LearnResult {
     }
 }
 
-/// If fewer rows than this have a known id with other scores or another verdict, they are
-/// corrections. So are at most one per [`ONE_IN`] rows that were learnt before unchanged. Otherwise
-/// the ids are reused for new items, and all rows count.
+/// Minimum number of rows with a known id, but other scores or another verdict, that shows that ids
+/// are reused for new items. Fewer such rows are corrections. So are more of them, unless there is
+/// more than one per [`ONE_IN`] unchanged rows that were learnt before.
 const FEW_CORRECTED: u64 = 3;
-/// See [`FEW_CORRECTED`].
+/// Minimum number of unchanged rows per corrected row; see [`FEW_CORRECTED`].
 const ONE_IN: u64 = 50;
 
 /// Learns from rows. Returns `None` if all rows were learnt before, or if there are none.
@@ -271,7 +271,7 @@ pub fn learn_rows(
     }
     roles.learnt_reward = before.and_then(|state| state.memory.reward()).map(|reward| reward.name);
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
-    // Evaluators that the caller names replace those of the state, except for its contexts.
+    // Evaluators that the caller names replace those of the state, but its contexts stay.
     if !roles.evaluators.is_empty() {
         let left_out = |one: &&Evaluator| {
             let named = [&roles.evaluators, &roles.context, &how.drop];
@@ -320,7 +320,7 @@ pub fn learn_rows(
     let (mut known, mut known_ids) = new.known();
     let same: usize = known.iter().map(HashSet::len).sum();
     if known_ids.count >= FEW_CORRECTED && known_ids.count * ONE_IN > same as u64 {
-        // The ids are reused for new items, so rows that look learnt are new items as well.
+        // The ids are reused for new items, so rows equal to learnt ones are new items as well.
         known = Vec::new();
         known_ids.count += same as u64;
     }
@@ -333,7 +333,7 @@ pub fn learn_rows(
         NewInput::Unnamed => LearntNames::default(),
     };
     tables.into_iter().for_each(|name| state.memory.learnt_file(name));
-    // A policy that used none of these rewards may still learn from them with their receipts.
+    // If the policy used none of these rewards, it may still learn them with the picks' receipts.
     if taught.used > 0 {
         state.memory.learnt_verdicts_of_table(&verdicts);
     }
@@ -361,8 +361,8 @@ enum NewInput<'a> {
 }
 
 impl NewInput<'_> {
-    /// The rows of each source that were learnt before, by number; and, over all sources, the rows
-    /// of which only the id is known.
+    /// For each source, the numbers of the rows that were learnt before; and, over all sources, the
+    /// rows of which only the id is known.
     fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
             NewInput::Files(files) => files.known(),

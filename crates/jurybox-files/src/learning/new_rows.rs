@@ -40,7 +40,7 @@ pub(super) struct LearntNames {
 #[derive(Default)]
 pub(super) struct NewFiles {
     files: Vec<NewFile>,
-    /// The evaluators for which the rows were scanned, if they were.
+    /// The evaluators for which the rows were scanned; `None` if they were not scanned.
     over: Option<Evaluators>,
 }
 
@@ -176,8 +176,8 @@ impl NewFiles {
         Ok(sources)
     }
 
-    /// The rows of each file whose verdicts were learnt before, by number; and, over all files, the
-    /// rows of which only the id is known.
+    /// For each file, the numbers of the rows whose verdicts were learnt before; and, over all
+    /// files, the rows of which only the id is known.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         let mut ids = ItemList::default();
         let rows = self.files.iter().map(|file| {
@@ -273,8 +273,8 @@ impl<'a> NewRows<'a> {
         Ok(Some(NewRows { open, scan: Some((over.clone(), scan)) }))
     }
 
-    /// The rows whose verdicts were learnt before, by number; and the rows of which only the id is
-    /// known.
+    /// The numbers of the rows whose verdicts were learnt before; and the rows of which only the id
+    /// is known.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match &self.scan {
             Some((_, scan)) => (vec![scan.known.clone()], scan.known_ids.clone()),
@@ -309,8 +309,8 @@ impl<'a> NewRows<'a> {
     }
 }
 
-/// Scans the rows of a file for fingerprints. `None` if the file is too large or a pipe, or as for
-/// [`scan_rows`].
+/// Scans the rows of a file for fingerprints. `None` if the file is a pipe or over [`LARGE`] bytes,
+/// and whenever [`scan_rows`] returns `None`.
 fn scan_file(
     path: &Path,
     evaluators: &Evaluators,
@@ -341,7 +341,8 @@ fn scan_rows(
         ..Roles::default()
     };
     let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
-    // Long tables are made wide together, so that single rows differ from those of one file alone.
+    // Verdicts of long tables are not compared. The files are made wide together, so a row may
+    // differ from the row of one file.
     let verdicts = how.reading.long.is_none().then_some(verdicts);
     RowScan::of(&host.prepare(table, |_| false), verdicts).ok()
 }

@@ -32,8 +32,8 @@ pub struct ScanRequest<'a> {
     /// Whether to negate the scores of evaluators whose low scores are good. This is for callers
     /// that do not know the directions; a jury does.
     pub upright: bool,
-    /// The sum of terms by which each row's value is computed from its scores, while they are read.
-    /// `None` for no values. Ignored with `upright`.
+    /// How to compute the value of each row from its scores while these are read. `None` for no
+    /// values. Ignored with `upright`.
     pub form: Option<&'a Form>,
 }
 

@@ -143,8 +143,8 @@ fn read(
     Ok(NumberColumn::Own(all.unwrap_or_default()))
 }
 
-/// Calls `each` with the row and the text of every cell in a column of keys. Errors on floats so
-/// large that not every whole number is a float.
+/// Calls `each` with the row and the text of every cell in a column of keys. Errors on floats too
+/// large to represent each whole number.
 fn each_key(
     path: &Path,
     column: &str,

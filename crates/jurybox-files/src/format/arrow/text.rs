@@ -164,7 +164,7 @@ pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
 /// numbers (`7.0` is `7`), because libraries turn whole-number columns with gaps into floats.
 ///
 /// Errors with the value if it is a float of at least 2^53, or 2^24 or 2^11 in the smaller types.
-/// From there on, not every whole number is a float.
+/// Such floats do not represent each whole number.
 pub(crate) fn key(array: &dyn Array, row: usize) -> Result<Option<String>, f64> {
     if array.is_null(row) {
         return Ok(None);

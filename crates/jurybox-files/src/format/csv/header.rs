@@ -77,8 +77,8 @@ impl HeaderOptions {
         record_end(text, start, delimiter).is_some_and(|end| record_end(text, end, delimiter).is_some())
     }
 
-    /// Reads the header at the start of a text. Without a header, columns are `column1`, `column2`,
-    /// ….
+    /// Reads the header at the start of a text. Without a header, columns are `column1`, `column2`
+    /// and so on.
     pub(super) fn read(self, path: &Path, text: &[u8]) -> Result<Header, Error> {
         let (start, delimiter) = self.start_and_delimiter(text);
         let end = record_end(text, start, delimiter).unwrap_or(text.len());

@@ -88,7 +88,7 @@ impl ParquetInput<'_> {
         let mut wanted = arrow::wanted(plan);
         if !plan.records {
             // A column that is only watched for late values need not be read if its statistics show
-            // none.
+            // no value.
             wanted.retain(|&column| {
                 plan.uses[column] != ColumnUse::Watch || !detect::is_empty(self.metadata, group, column)
             });
