@@ -209,7 +209,7 @@ fn reports_are_the_same() {
     });
 }
 
-/// Columns of many numeric types are read exactly, with their nulls, like from Parquet.
+/// Columns of many numeric types are read exactly, with their nulls, from memory and from Parquet.
 #[test]
 fn every_numeric_type_is_read_as_numbers() {
     let mut dictionary: PrimitiveDictionaryBuilder<Int8Type, Float64Type> = PrimitiveDictionaryBuilder::new();

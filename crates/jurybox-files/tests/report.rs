@@ -70,7 +70,7 @@ fn found_positives_are_counted() {
 #[test]
 fn tied_scores_find_as_many_as_chance() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    // The first 40 rows are a yes: breaking ties by row number would find no other rows.
+    // The first 40 rows are a yes: breaking ties by row number would find more than chance does.
     let rows: Vec<Vec<f64>> =
         (0..400).map(|i| vec![f64::from(i % 3 == 0), normal(&mut rng), f64::from(i < 40)]).collect();
     let flat: Vec<Vec<f64>> = rows.iter().map(|row| vec![7.0, 7.0, row[2]]).collect();

@@ -1,5 +1,5 @@
-//! A round of learning is a file, or the rows with one value of the round column. It never depends
-//! on the batches in which a file is read.
+//! A round of learning is a file, or a run of rows with the same value in the round column. It does
+//! not depend on the batches in which a file is read.
 
 use jurybox::Jury;
 use jurybox_files::{Format, Ranker, Roles, Table, new_jury, score_all, teach};

@@ -1,4 +1,5 @@
-//! File formats: one folder per format, each implementing the [`RowSource`] trait.
+//! File formats: one folder per format, with an implementation of [`RowSource`]. The modules
+//! `arrow` and `blocks` are shared by several formats.
 //!
 //! A [`RowSource`] is one file, or one table in memory. It lists its columns, cuts its rows into
 //! units of work, parses a unit into batches for a [`ScanPlan`], and returns whole rows for output.

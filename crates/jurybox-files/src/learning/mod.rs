@@ -361,8 +361,8 @@ enum NewInput<'a> {
 }
 
 impl NewInput<'_> {
-    /// For each source, the numbers of the rows that were learnt before; and, over all sources, the
-    /// rows of which only the id is known.
+    /// For each source, the numbers of the rows that were learnt before. Also, over all sources,
+    /// the rows of which only the id is known.
     fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
             NewInput::Files(files) => files.known(),

@@ -176,7 +176,7 @@ impl NewFiles {
         Ok(sources)
     }
 
-    /// For each file, the numbers of the rows whose verdicts were learnt before; and, over all
+    /// For each file, the numbers of the rows whose verdicts were learnt before. Also, over all
     /// files, the rows of which only the id is known.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         let mut ids = ItemList::default();

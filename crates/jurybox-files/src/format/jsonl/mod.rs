@@ -1,5 +1,4 @@
-//! JSON lines: one object per line, whose keys are the columns. The keys of the first lines are
-//! detected.
+//! JSON lines: one object per line. Columns are the keys, which are detected from the first lines.
 
 mod cells;
 mod fields;
@@ -62,8 +61,8 @@ impl JsonLines {
         Ok(JsonLines { input, columns, ways, whole })
     }
 
-    /// Converts lines to the columns of `show`. A line that is not a JSON object gives absent
-    /// cells; the pass has parsed every line before, so there is none.
+    /// Converts lines to the columns of `show`. A line that is not a JSON object would give absent
+    /// cells, but the pass has refused such lines before.
     fn output_rows<'a>(
         &self,
         records: impl ExactSizeIterator<Item = &'a [u8]>,
