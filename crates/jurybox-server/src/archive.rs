@@ -18,9 +18,9 @@ const REST: Duration = Duration::from_millis(10);
 /// A queue moved into an archive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArchivedQueue {
-    /// Its name.
+    /// The queue's name.
     pub queue: String,
-    /// The number of entries of its log.
+    /// The number of entries of the queue's log.
     pub entries: u64,
 }
 
@@ -106,8 +106,8 @@ fn clear_away(store: &mut dyn Store) -> Result<(), Error> {
     while store.clear_away()? {
         std::thread::sleep(REST);
     }
-    // Overwrites the deleted rows in the journal. If somebody reads now, a later checkpoint does
-    // it.
+    // Overwrites the deleted rows in SQLite's journal. If another connection reads now, a later
+    // checkpoint does it.
     let _ = store.scrub();
     Ok(())
 }

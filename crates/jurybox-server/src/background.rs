@@ -1,4 +1,5 @@
-//! Background threads that rank items and fold logs again, shared by all queues of a service.
+//! Background threads, shared by all queues of a service. They rank items, and fold logs again: a
+//! new learner applies a log from its first entry.
 
 use crate::Error;
 use crate::learner::Learner;

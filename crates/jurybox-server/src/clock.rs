@@ -27,8 +27,8 @@ fn deviation(now: i64, believed: ClockReading) -> i64 {
 /// follow a jump of more than [`TOLERANCE`] at once.
 ///
 /// After such a jump of the database's clock, time goes on by the machine's monotonic clock until
-/// the new time is believed. The log is ahead of the clock if a wrong clock wrote an entry. Then
-/// time goes on from that entry at half speed until the clock has caught up. Leases and undo
+/// the new time is believed. If a wrong clock wrote an entry, the log may be ahead of the clock.
+/// Then time goes on from that entry at half speed until the clock has caught up. Leases and undo
 /// windows then last up to twice as long.
 #[derive(Debug, Default)]
 pub(crate) struct LogClock {

@@ -77,7 +77,7 @@ pub struct Config {
     /// The largest payload of an item, in bytes of JSON.
     #[serde(default = "default_max_payload")]
     pub max_payload: u32,
-    /// How many items a reviewer can hold at once, or `k` if that is more.
+    /// How many items a reviewer can hold at once; `k` items if `k` is larger.
     #[serde(default = "default_max_held")]
     pub max_held: u32,
     /// Whether items are accepted and handed out.
@@ -113,8 +113,8 @@ pub struct Config {
 pub struct FileColumns {
     /// The column of the items' ids.
     pub id: String,
-    /// Columns by the tag that they fill. The one for `golden` has the known label or reward of
-    /// golden items.
+    /// Columns by the tag that they fill. The column for the tag `golden` has the known label or
+    /// reward of golden items.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
     /// The columns shown to reviewers, in their order.
@@ -172,7 +172,7 @@ const MOST_HELD: u32 = 1_000_000;
 pub(crate) const MOST_CLAIMED: u32 = 1000;
 /// The largest quorum.
 const MOST_REVIEWERS: u8 = 9;
-/// The most columns of a file that can be tags or shown.
+/// The most columns in `tags` and `shown` together.
 const MOST_COLUMNS: usize = 32_768;
 /// The largest `lease_seconds`, `settle_seconds` and `undo_seconds`: a year. Like the two limits
 /// below, it only catches typing errors.

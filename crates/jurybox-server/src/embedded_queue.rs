@@ -58,13 +58,13 @@ enum Backend {
 pub struct EmbeddedStatus {
     /// The queue's name.
     pub queue: String,
-    /// Its configuration.
+    /// The queue's configuration.
     pub config: Config,
-    /// Its counts of items and verdicts.
+    /// The queue's counts of items and verdicts.
     pub counts: ItemCounts,
     /// The number of the last log entry.
     pub head: u64,
-    /// The time of that entry, in microseconds since 1970.
+    /// The time of the last log entry, in microseconds since 1970.
     pub at: i64,
     /// The log entry up to which the ranking model has learnt.
     pub model: u64,

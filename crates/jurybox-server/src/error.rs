@@ -20,7 +20,7 @@ pub enum Error {
     /// There is a queue of that name with another configuration.
     #[error("queue `{name}` exists already, with another configuration")]
     QueueExists {
-        /// Its name.
+        /// The queue's name.
         name: String,
     },
     /// The request is invalid, or the queue's configuration does not allow it.

@@ -33,7 +33,7 @@ pub enum Body {
     Create {
         /// The first configuration.
         config: Config,
-        /// The key of the hashes that draw random checks.
+        /// The key of the keyed hashes that draw random checks.
         secret: u64,
     },
     /// The configuration was changed.
@@ -107,13 +107,13 @@ pub enum Body {
         slot: i16,
         /// The end of the new lease, in microseconds since 1970.
         until: i64,
-        /// The other standing verdicts on the item.
+        /// The other verdicts on the item that were neither revised nor taken back.
         rest: Vec<ReviewVerdict>,
         /// Reviewers who have skipped the item.
         skipped: Vec<String>,
         /// The probability of the pick behind the verdict.
         probability: f64,
-        /// Whether that pick was a random check.
+        /// Whether the pick behind the verdict was a random check.
         explored: bool,
     },
     /// Open items were closed by a request, without deciding them.
@@ -167,7 +167,7 @@ pub struct RescoredItem {
 pub struct ClaimPick {
     /// The item's number.
     pub n: u64,
-    /// The review slot.
+    /// The review slot, numbered from 0 for each item.
     pub slot: i16,
     /// The value it was ranked by.
     pub value: f64,
@@ -177,7 +177,7 @@ pub struct ClaimPick {
     pub explored: bool,
 }
 
-/// A review slot of an item that a reviewer holds.
+/// A review slot of an item that a reviewer holds. Each review that an item needs has a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeasedItem {
     /// The item's number.
@@ -239,7 +239,7 @@ pub struct GivenVerdict {
     pub decides_first: bool,
     /// The probability of the pick behind the verdict.
     pub probability: f64,
-    /// Whether that pick was a random check.
+    /// Whether the pick behind the verdict was a random check.
     pub explored: bool,
     /// When the item arrived, in microseconds since 1970.
     pub arrived: i64,
@@ -254,9 +254,9 @@ pub struct DecidedItem {
     pub n: u64,
     /// The item's reward.
     pub reward: f64,
-    /// The probability of the pick behind its last verdict.
+    /// The probability of the pick behind the item's last verdict.
     pub probability: f64,
-    /// Whether that pick was a random check.
+    /// Whether the pick behind the item's last verdict was a random check.
     pub explored: bool,
     /// When the item arrived, in microseconds since 1970.
     pub arrived: i64,
@@ -264,7 +264,7 @@ pub struct DecidedItem {
     pub scores: Vec<f64>,
 }
 
-/// A reviewer's standing verdict on an open item.
+/// A reviewer's verdict on an open item, neither revised nor taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewVerdict {
     /// The reviewer.

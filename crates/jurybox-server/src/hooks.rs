@@ -49,7 +49,7 @@ pub struct Webhook {
     pub name: String,
     /// The receiver's URL.
     pub url: String,
-    /// The log entry up to which the webhook has got, by delivery or by its starting point.
+    /// The last log entry that was delivered, or the entry after which delivery starts.
     pub seen: u64,
     /// When it was made, in microseconds since 1970.
     pub made: i64,

@@ -192,8 +192,8 @@ impl Learner {
                 event.seq, self.state.seq
             )));
         }
-        // When the clock is set back, times would come too late, so everything that waits happens
-        // now.
+        // After the clock is set back, the times of waiting items and verdicts would come too late.
+        // So everything that waits is learnt now.
         self.advance_to(if matches!(event.body, Body::Clock) { i64::MAX } else { event.at })?;
         self.learn_entry(event)?;
         if self.stale {
@@ -203,7 +203,7 @@ impl Learner {
         (self.state.seq, self.state.at) = (event.seq, event.at);
         self.state.weight += event.body.weight();
         if event.seq >= self.known.until {
-            // Facts known in advance end here.
+            // From here on, no facts are known in advance.
             self.known = LaterFacts::default();
         }
         Ok(self.state.weight / CHECKPOINT > before)

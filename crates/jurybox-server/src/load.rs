@@ -1,5 +1,5 @@
-//! Loads a queue's replica from its tables, the last checkpoint and the log after that checkpoint;
-//! and folds logs.
+//! Loads a queue's replica from its tables, the last checkpoint and the log after that checkpoint.
+//! Also folds logs: a learner applies a log's entries in order.
 
 use crate::Error;
 use crate::error::corrupt;
@@ -117,7 +117,7 @@ pub(crate) fn beginning(
     }
     let mut known =
         LaterFacts { until, history: Some(seated), config: Some(config), ..LaterFacts::default() };
-    // In the order of the log, so that the last decision on an item remains.
+    // These come in the order of the log, so that the last decision on an item remains.
     known.final_rewards.extend(store.revised(queue, until)?);
     for (seq, body) in store.bodies(queue, ["configure", "erase"], until)? {
         match StoredBody::from_text(&body)? {

@@ -32,7 +32,7 @@ const WORKED: Duration = Duration::from_mins(1);
 pub(crate) struct SocketGreeting {
     /// The queue's name; none for the only queue of the folder.
     pub(crate) queue: Option<String>,
-    /// The configuration to create it with, if it is to be created.
+    /// The configuration of the queue, if it is to be created.
     pub(crate) make: Option<Config>,
 }
 

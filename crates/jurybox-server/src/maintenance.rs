@@ -1,5 +1,5 @@
-//! Maintenance of records: rebuilding, comparing clocks, and copying folders. PostgreSQL databases
-//! are copied with `pg_dump`.
+//! Maintenance of records: rebuilding, which computes a queue's state from its log again; comparing
+//! clocks; and copying folders. PostgreSQL databases are copied with `pg_dump`.
 
 use crate::Error;
 use crate::embedded_queue::{EmbeddedQueue, find};
@@ -32,8 +32,9 @@ pub struct RebuildReport {
     pub sha256: String,
 }
 
-/// Folds a queue's log from the beginning up to entry `to`, or to its end, and stores a checkpoint
-/// there. Compares all checkpoints up to that entry with new folds, and replaces those that differ.
+/// Applies a queue's log (a fold) from the beginning up to entry `to`, or to its end, and stores a
+/// checkpoint there. Compares all checkpoints up to that entry with new folds, and replaces those
+/// that differ.
 ///
 /// A checkpoint is compared with a fold that knows the facts up to the checkpoint's entry. The
 /// tables are compared with the log if the fold reaches its end.
@@ -144,7 +145,7 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     if to.exists() {
         return Err(Error::Open(format!("{}: this file exists already; choose another name", to.display())));
     }
-    // Appended to the whole name, since copies may differ only in their extensions.
+    // Appended to the whole name, since the names of copies may differ only in their extensions.
     let mut aside = to.to_path_buf().into_os_string();
     aside.push(".unfinished");
     let aside = std::path::PathBuf::from(aside);
@@ -246,7 +247,7 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Erro
 pub(crate) fn restore_into(copy: &mut std::fs::File, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     if folder.exists() {
-        // Left by a killed restore. Its journal would be replayed into this copy.
+        // A killed restore left this folder. Its journal would be replayed into this copy.
         std::fs::remove_dir_all(folder).map_err(io)?;
     }
     make_folder(folder).map_err(io)?;

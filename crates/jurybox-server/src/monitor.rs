@@ -63,9 +63,8 @@ pub(crate) struct ExpiryCleanup {
 }
 
 impl ExpiryCleanup {
-    /// Deletes expired rows at the first call and then once an hour. True if it was time to; a
-    /// failure is tried again in an hour. Until the clock has gone steadily for an hour, rows
-    /// expire by the log's time only.
+    /// Deletes expired rows if the last attempt is at least an hour ago; true if it tried. Until
+    /// the clock has gone steadily for an hour, rows expire by the log's time only.
     pub(crate) fn tidy(&mut self, store: &mut dyn Store) -> bool {
         let due = self.last.is_none_or(|last| last.elapsed() >= TIDY);
         if due {

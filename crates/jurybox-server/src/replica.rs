@@ -1,4 +1,5 @@
-//! A node's copy of a queue: its live state and its learner, both folded from the same log.
+//! A node's copy of a queue: its live state and its learner, which both apply the entries of the
+//! same log.
 
 use crate::Error;
 use crate::event::LogEvent;
@@ -9,7 +10,7 @@ use crate::live_queue::ranking::ItemRanking;
 /// Before its first whole round, a queue of up to this many open items is ranked at each claim.
 const FEW: usize = 2048;
 
-/// A queue folded from its log.
+/// A queue after the entries of its log that were applied so far.
 #[derive(Debug)]
 pub(crate) struct Replica {
     pub(crate) live: LiveQueue,

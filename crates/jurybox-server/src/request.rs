@@ -333,9 +333,9 @@ pub enum Answer {
     Items {
         /// New items.
         accepted: u64,
-        /// Items that changed, which were in the queue or earlier in the request.
+        /// Changed items: they were in the queue, or earlier in the same request.
         updated: u64,
-        /// Items that did not change, which were in the queue or earlier in the request.
+        /// Unchanged items: they were in the queue, or earlier in the same request.
         unchanged: u64,
         /// Scores ignored because their evaluators were removed from the queue.
         #[serde(default)]
@@ -392,12 +392,14 @@ pub struct ClaimedItem {
     pub until: i64,
     /// The position in the claim, from 1; 0 in a list of held items.
     pub rank: u32,
-    /// The value it was ranked by, 0 in a list of held items; null in JSON if it is not finite.
+    /// The value that the item was ranked by, 0 in a list of held items; null in JSON if it is not
+    /// finite.
     #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
-    /// The probability with which it was chosen: 1, or the rate of random checks when it arrived.
+    /// The probability with which the item was chosen: 1, or the rate of random checks when it
+    /// arrived.
     pub probability: f64,
-    /// Whether it was claimed as a random check.
+    /// Whether the item was claimed as a random check.
     #[serde(rename = "explored")]
     pub random_check: bool,
     /// The content shown to reviewers.

@@ -243,7 +243,7 @@ impl LogChunk {
                     })
                     .collect();
                 all("items", items.len(), added)?;
-                // Fewer than `rescored` if items were erased since.
+                // There are fewer than `rescored` if items were erased since.
                 let late =
                     if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
                 let late = late.into_iter().map(|(n, scores)| {

@@ -53,11 +53,11 @@ pub(crate) enum WriterMessage {
 /// The state of a queue while it is served.
 #[derive(Debug, Clone)]
 pub struct QueueStatus {
-    /// Its configuration.
+    /// The queue's configuration.
     pub config: Config,
-    /// Its counts of items and verdicts.
+    /// The queue's counts of items and verdicts.
     pub counts: ItemCounts,
-    /// The last entry of its log.
+    /// The number of the last log entry.
     pub head: u64,
     /// The log entry up to which the ranking model has learnt.
     pub model: u64,
@@ -69,7 +69,7 @@ pub struct QueueStatus {
 
 /// All queues of a folder or database, open to many callers at once.
 ///
-/// Its methods block on the database: do not call them within an async task.
+/// The methods block on the database: do not call them within an async task.
 ///
 /// ```
 /// use jurybox::Evaluators;
@@ -339,7 +339,8 @@ impl Service {
             .spawn(move || {
                 let worker = Worker::new(writer, told.clone(), last, background, bell, wrote);
                 let worked = catch_panic(|| worker.run(&mut messages));
-                // Before the inbox closes, so that whoever finds it closed finds the message too.
+                // Set before the inbox closes, so that a caller who finds it closed finds the
+                // message too.
                 lock_mutex(&told).stopped = worked.err();
                 drop(messages);
             })

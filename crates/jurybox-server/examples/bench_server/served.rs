@@ -62,7 +62,7 @@ fn verdict(queue: &Queue, reviewer: &str, item: &str, reward: f64) -> Done<()> {
     Ok(())
 }
 
-/// The estimated begin of a ranking, and the moment when it was noticed.
+/// The estimated start of a ranking, and the moment when it was noticed.
 struct Ranking(Instant, Instant);
 
 /// A cold start, then claims by many clients while rankings are made.

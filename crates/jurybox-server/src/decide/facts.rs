@@ -25,8 +25,8 @@ pub(crate) struct RequestFacts {
     skipped: HashMap<u64, Vec<String>>,
     /// The present payloads of items that are sent again with a payload.
     shown: HashMap<u64, String>,
-    /// Probability and random-check mark of the last verdict's pick, for open items that a lower
-    /// quorum decides.
+    /// For open items that a lower quorum decides: the probability of the last verdict's pick, and
+    /// whether it was a random check.
     last_review: HashMap<u64, (f64, bool)>,
     /// The labels of standing verdicts with the lowest and highest reward of each, if the reward
     /// scale is to change.
@@ -34,8 +34,8 @@ pub(crate) struct RequestFacts {
     /// The lowest and highest reward of the queue's verdicts, 0 and 1 included. Looked up if a
     /// reward outside the known range came.
     seen_rewards: Option<(f64, f64)>,
-    /// Probability and random-check mark of picks whose lease has ended, or may end within the
-    /// transaction, by token, item and reviewer.
+    /// By token, item and reviewer: the probability of a pick, and whether it was a random check.
+    /// Only picks whose lease has ended, or may end within the transaction.
     claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
 
@@ -225,14 +225,14 @@ impl RequestFacts {
         self.skipped.get(&n).map_or(&[], Vec::as_slice)
     }
 
-    /// Probability and random-check mark of a reviewer's pick by token, if its lease has ended or
-    /// may end within the transaction.
+    /// The probability of a reviewer's pick by token, and whether it was a random check. None if
+    /// there is no such pick, or if it was not looked up because its lease goes on.
     pub(crate) fn claimed(&self, token: u64, n: u64, reviewer: &str) -> Option<(f64, bool)> {
         self.claimed.get(&(token, n, reviewer.into())).copied()
     }
 
-    /// Probability and random-check mark of the pick behind the last verdict on an open item; 1 and
-    /// false if it was not looked up.
+    /// The probability of the pick behind the last verdict on an open item, and whether it was a
+    /// random check. If that was not looked up, 1 and false.
     pub(crate) fn last_review(&self, n: u64) -> (f64, bool) {
         self.last_review.get(&n).copied().unwrap_or((1.0, false))
     }

@@ -284,7 +284,8 @@ impl ScoreBlocks {
             }
             filling || block.open > 0
         });
-        // Otherwise a large queue would keep one block for every old item that stays open.
+        // Merges small blocks. Otherwise a large queue would keep one for every old item that stays
+        // open.
         let mut merged: Vec<ScoreBlock> = Vec::with_capacity(self.blocks.len());
         for block in self.blocks.drain(..) {
             match merged.last_mut() {

@@ -75,7 +75,7 @@ impl ValueRule {
 
     /// The weighted mean of the scores that count, and each evaluator's part of it. Scores of
     /// evaluators with direction low count negatively, and the sum is divided by the sum of
-    /// absolute weights. A row without such a score gets negative infinity and ranks last.
+    /// absolute weights. A row in which no score counts gets negative infinity and ranks last.
     fn fixed(&self, row: &[f64], evaluators: &Evaluators) -> (f64, Vec<f64>) {
         let (mut sum, mut weights, mut each) = (0.0, 0.0, Vec::with_capacity(row.len()));
         for (score, evaluator) in row.iter().zip(evaluators.as_slice()) {

@@ -237,7 +237,8 @@ impl QueueWriter {
             self.store.prefetch(prefetch(calls, all_new));
         }
         if calls.iter().any(|call| matches!(call.request, Request::Clock)) {
-            // A request to set the clock vouches for it, so it is believed at once.
+            // Whoever sets the log's clock says that the database's clock is right, so that one is
+            // believed at once.
             self.trust_clock();
         }
         let head = match self.begin() {
@@ -342,9 +343,11 @@ impl QueueWriter {
         let mut facts = RequestFacts::of(waiting, all_new, live, store, queue)?;
         live.seen_rewards = live.seen_rewards.or(facts.seen_rewards());
         let (mut writes, mut open): (Vec<EntryWrite>, Vec<PendingAnswer>) = Default::default();
-        // By idempotency key, the first call with that key, and whether it made an entry.
+        // By idempotency key, the position of the first call with it, and whether that call made an
+        // entry.
         let mut here: HashMap<&str, (usize, bool)> = HashMap::new();
-        // Calls with the same key as an earlier call of this transaction, and that earlier call.
+        // Positions of calls whose key an earlier call of this transaction has, and of that earlier
+        // call.
         let mut twins: Vec<(usize, usize)> = Vec::new();
         // Entries are applied when the next call is decided. So the last one is applied while the
         // database writes it.

@@ -1,5 +1,5 @@
-//! Tests that items sent again make no log entry, that pages of the activity log are bounded, and
-//! that a busy writer does not delay them.
+//! Tests that items sent again make no log entry. Also tests that pages of the activity log are
+//! bounded, and that a busy writer does not delay them.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::{Answer, Call, Config, NewItem, Queue, Request, Service};

@@ -313,8 +313,7 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     assert!(picked.mean == 0.5 && picked.low.is_nan() && picked.high.is_nan(), "{found:?}");
 }
 
-/// A reviewer judges the rewarding items and leaves the rest. Golden items do not
-/// count as found.
+/// A reviewer judges the rewarding items and leaves the rest. Golden items do not count as found.
 fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
