@@ -110,8 +110,8 @@ impl Notation {
         matches!(self.decimal, Decimal::Either | Decimal::Point) && !self.na.has_numbers() && !self.shares
     }
 
-    /// Parses a whole cell, ignoring blanks around it: a word with a number of its own, a word for
-    /// "missing", a number, yes or no, or a share.
+    /// Parses a whole cell, ignoring blanks around it: a label, a word for "missing", a number, yes
+    /// or no, or a share. A label is a word with a number that the user set.
     pub(crate) fn read(&self, cell: &[u8]) -> ParsedCell {
         let cell = cell.trim_ascii();
         if let Some(value) = self.labels.of(cell) {

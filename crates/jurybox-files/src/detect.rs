@@ -295,8 +295,8 @@ mod tests {
             kind(&cells.iter().map(String::as_str).collect::<Vec<_>>())
         };
         assert_eq!(of(&|n| format!("{}.{}e+17", n % 9 + 1, n * 7919)), ColumnKind::Number);
-        // Three kinds of ids: all digits, as pandas writes a long id beside a missing one; rounded
-        // by a spreadsheet; one in R's notation among plain ones.
+        // All digits of a long id, as pandas writes it beside a missing one. Then ids rounded by a
+        // spreadsheet, and one id in R's notation among plain ones.
         assert_eq!(of(&|n| format!("1.2345678901234{:03}e+18", 7 * n)), ColumnKind::Serial);
         assert_eq!(of(&|n| format!("{}.{:05}E+12", n % 9 + 1, n * 791)), ColumnKind::Serial);
         assert_eq!(

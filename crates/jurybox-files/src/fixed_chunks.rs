@@ -120,8 +120,8 @@ struct LeftoverRows {
 
 /// The chunks that one unit is responsible for.
 ///
-/// These are the last rows of the previous source (`rest`), the chunk that begins with rows carried
-/// over (`head`), and the whole chunks among the unit's own rows.
+/// `rest` has the last rows of the previous source. `head` is the chunk that begins with rows
+/// carried over. The other chunks are the whole ones among the unit's own rows.
 struct UnitSlice {
     rest: Option<(BatchPosition, BufferedChunks)>,
     at: BatchPosition,

@@ -85,8 +85,8 @@ impl OtherColumns {
         }
     }
 
-    /// A cell as JSON, by the index of its column in the request: the source's own type where it
-    /// has one, otherwise text; null if missing.
+    /// A cell as JSON, by the index of its column in the request. It has the source's own type if
+    /// the source has types, otherwise it is text; null if missing.
     pub fn json(&self, row: usize, column: usize) -> Value {
         let text = self.column(column).and_then(|column| column.json(row));
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()

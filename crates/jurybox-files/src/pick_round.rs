@@ -86,8 +86,8 @@ pub struct Picking {
     pub(crate) chances: RowProbabilities,
 }
 
-/// The pick probabilities of all rows. A receipt has the probability of its pick; those of the
-/// other rows can be computed on request, if the values of the rows determine them.
+/// The pick probabilities of all rows. A receipt has the probability of its pick. The probabilities
+/// of other rows can be computed on request, if the values of the rows determine them.
 #[derive(Debug, Clone)]
 pub(crate) enum RowProbabilities {
     /// Computed while picking.
@@ -134,8 +134,8 @@ pub struct PickedRow {
 /// policy decides whether it observes the items before or after it chooses.
 ///
 /// Memory holds the id and the value of each row. It also holds the scores if they are at most
-/// 2^20, or if the policy needs more than one value per item (such as `rand`, `exp4p` and
-/// `adaptive(draws=...)`). Otherwise the table is read again, and `adaptive` does not probe the
+/// 2^20, or if the policy needs more than one value per item. Such policies are `rand`, `exp4p` and
+/// `adaptive(draws=...)`. Otherwise the table is read again, and `adaptive` does not probe the
 /// items that a single evaluator scores highest.
 ///
 /// Errors on a row without an id, which no verdict could match, and on an id that was rounded,
@@ -250,8 +250,8 @@ fn by_values(
     Ok((chosen, RowProbabilities::ByValues(fitted.clone(), k), values))
 }
 
-/// Lets a jury observe all rows as one round, in fixed chunks, so that the result is the same to
-/// the last bit for every format and any number of threads.
+/// Lets a jury observe all rows as one round, in fixed chunks. The result is the same to the last
+/// bit for every format and any number of threads.
 fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Error> {
     let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let mut round = blank.clone();

@@ -2,10 +2,10 @@
 //! ranked within groups).
 //!
 //! Each thread computes the values of its rows and passes on the rows that may be among the best.
-//! These are rows not below the floor, a lower bound of the K-th best value so far; of more than 2K
-//! such rows, only the K best of the batch and their ties. Within groups there is no floor. Rows of
-//! text and of streams are passed on with their records. Rows of other sources are fetched by
-//! number afterwards, the K best only.
+//! These are the rows not below the floor, a lower bound of the K-th best value so far. Of more
+//! than 2K such rows, only the K best of the batch and their ties are passed on. Within groups
+//! there is no floor. Rows of text and of streams are passed on with their records. Rows of other
+//! sources are fetched by number afterwards, the K best only.
 
 use crate::buffer_pool::BufferPool;
 use crate::error::Error;

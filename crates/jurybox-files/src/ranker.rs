@@ -220,8 +220,8 @@ fn scale(weights: &[f64], scores: &[f64]) -> f64 {
 }
 
 /// One number per evaluator from `name=value` pairs, with `rest` for evaluators not named. Errors
-/// on an unknown or repeated name, on a number that is NaN or outside of ±1e100, and on an
-/// evaluator without a number if `rest` is `None`.
+/// on an unknown or repeated name, and on a number that is NaN or outside of ±1e100. Without
+/// `rest`, errors on an evaluator without a number.
 ///
 /// ```
 /// let evaluators = jurybox::Evaluators::new(["a", "b"])?;

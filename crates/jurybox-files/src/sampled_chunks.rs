@@ -28,8 +28,9 @@ pub(crate) struct ScoreMoments {
     scores: Vec<[f64; 3]>,
 }
 
-/// Limit of the standard errors, over the chunks, of three figures of an evaluator: its mean score
-/// and standard deviation, in standard deviations of its scores, and its share of present scores.
+/// Limit of the standard errors, over the chunks, of three figures of an evaluator. They are its
+/// mean score and standard deviation, in standard deviations of its scores, and its share of
+/// present scores.
 const MOST_OFF: f64 = 0.02;
 
 impl SampledChunks {

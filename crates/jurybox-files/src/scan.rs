@@ -1,6 +1,6 @@
 //! Parallel execution of a pass, with results in the order of the rows.
 //!
-//! Threads take units of work in order, run the caller's `work` on them independently, and send
+//! Threads take units of work in order and run the caller's `work` on them independently. They send
 //! back the results, which the caller's `fold` receives in order. The result is therefore the same
 //! for any number of threads, and the first error in the file is the one reported. Threads may run
 //! ahead of `fold` by a limited number of units, which bounds the memory.

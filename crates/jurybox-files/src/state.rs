@@ -120,7 +120,7 @@ impl State {
     }
 
     /// Whether its expected rewards are calibrated. They are if every observed item has a label and
-    /// the state has not picked from any round, so that the labelled items were not chosen by their
+    /// the state has not picked from any round: then nobody chose the labelled items by their
     /// scores. Otherwise values rank items, but may not be calibrated.
     ///
     /// ```

@@ -65,8 +65,8 @@ struct RememberedRound {
     at: u64,
     /// Whether its items were observed.
     observed: bool,
-    /// Hashes of the items whose verdicts were learnt with a pick of this round: of their ids, of
-    /// their positions in the round, and of their rows.
+    /// Hashes of the items whose verdicts were learnt with a pick of this round. There are hashes
+    /// of their ids, of their positions in the round, and of their rows.
     #[serde(with = "on_one_line")]
     learnt: BTreeSet<ItemHash>,
 }
@@ -241,8 +241,8 @@ impl StateMemory {
         both(&mine, &theirs) + both(&other.items(), &mine) + both(&self.items(), &theirs)
     }
 
-    /// The number of files that both states have learnt, and of rounds that both have observed or
-    /// that have a verdict which both have learnt with a pick.
+    /// The number of files that both states have learnt, plus the number of shared rounds. A round
+    /// is shared if both have observed it, or if both have learnt one of its verdicts with a pick.
     pub fn shared(&self, other: &StateMemory) -> usize {
         // A file has two fingerprints, and one may be missing: the larger count is that of the
         // files.

@@ -1,9 +1,9 @@
 //! A first pass over the scores of a table, for policies that learn their scales and weights from
 //! scores alone: means, variances and correlations.
 //!
-//! Of a large table, a systematic sample is read: chunks of rows at equal distances, the same ones
-//! for every format and any number of threads. If the chunks differ too much, because the table is
-//! sorted or an evaluator failed at noon, they do not represent the table and every row is read.
+//! Of a large table, a systematic sample is read: chunks of rows at equal distances. The chunks are
+//! the same for every format and any number of threads. If they differ too much, because the table
+//! is sorted or an evaluator failed at noon, every row is read.
 
 use crate::error::Error;
 use crate::fixed_chunks::{BufferedChunks, chunk_rows};

@@ -91,7 +91,8 @@ pub struct BatchPosition {
 impl Table {
     /// Opens files and assigns roles to their columns.
     ///
-    /// Set `again` if the rows will be read more than once: standard input is then copied to disk.
+    /// Set `again` if the rows will be read more than once: standard input and pipes are then
+    /// copied to disk.
     pub fn open(paths: &[PathBuf], roles: &Roles, again: bool) -> Result<Table, Error> {
         Table::open_as(paths, &ReadOptions::default(), roles, again)
     }

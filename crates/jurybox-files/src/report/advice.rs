@@ -16,8 +16,8 @@ use serde::Serialize;
 pub enum Advice {
     /// Its scores rise with the reward, or its learnt weight is positive.
     Trust,
-    /// It is related to the reward, but not simply: only if the other scores are equal, not
-    /// linearly, or with a weight of the opposite sign.
+    /// It is related to the reward, but only if the other scores are equal, or not linearly, or
+    /// with a weight of the opposite sign.
     Keep,
     /// It nearly equals the reward, so it may be known only after the review.
     Check,
@@ -56,14 +56,14 @@ impl Advice {
 
 /// The advice on every evaluator, in their order.
 pub(super) fn advise(report: &Report, data: &ReportData) -> Vec<Advice> {
-    // No evaluator is muted for its interval if the reviewed rows were picked by their scores,
-    // which hides relations, or if there are only a few of one reward.
+    // Some reports mute no evaluator for its interval. Either the reviewed rows were picked by
+    // their scores, which hides relations, or there are only a few of one reward.
     let few = data.outcomes.rarer().is_some_and(|(_, count)| count < warnings::FEWEST_OF_A_KIND);
     let mute_below = match selection_bias::shift(data, report) {
         Some(_) => 0.0,
         None if few => 0.0,
-        // If two rewards have the shares p and 1 - p, mean scores that are d standard deviations
-        // apart are a correlation of about d sqrt(p (1 - p)).
+        // Suppose that two rewards have the shares p and 1 - p. Mean scores that are d standard
+        // deviations apart are then a correlation of about d sqrt(p (1 - p)).
         None => {
             let share = rank_correlation::most_frequent(&data.sample.rewards)
                 .map_or(0.5, |(_, share)| share.max(0.5));
@@ -141,8 +141,8 @@ impl Report {
         self.from == Basis::Rewards
     }
 
-    /// Positions of the evaluators, most useful first: by advice, then by the lower end of the
-    /// weight's interval, then by the distance of the correlation's interval from zero.
+    /// Positions of the evaluators, most useful first. They are sorted by advice, by the lower end
+    /// of the weight's interval, and by the distance of the correlation's interval from zero.
     pub fn by_use(&self) -> Vec<usize> {
         let key = |&at: &usize| {
             let about = &self.evaluators[at];

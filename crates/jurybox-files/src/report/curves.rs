@@ -130,8 +130,8 @@ pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
 /// What the top K by each way of ranking would find.
 ///
 /// Policies that learn do so from one half of the sample and rank the other, both ways
-/// (cross-fitting), so that no row is ranked by its own reward. Rows with the same scores are in
-/// the same half, unless scores are coarse. Empty if there are fewer than 20 rows.
+/// (cross-fitting). No row is thus ranked by its own reward. Rows with the same scores are in the
+/// same half, unless scores are coarse. Empty if there are fewer than 20 rows.
 pub(super) fn top_counts(
     data: &ReportData,
     duplicate_scores: &DuplicateRows,

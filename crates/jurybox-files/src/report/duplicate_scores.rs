@@ -1,6 +1,6 @@
 //! Rows with the same scores in every column: repeated rows, or coarse scores.
 //!
-//! In cross-fitting, such rows must be in the same half: a policy that has learnt the reward of one
+//! In cross-fitting, such rows must be in the same half. A policy that has learnt the reward of one
 //! would know the reward of the other.
 
 use super::gather::RowSample;

@@ -1,7 +1,7 @@
 //! Detection of weights that depend on a few rows.
 //!
-//! If a rare rule fires in three rows whose rewards agree by chance, its weight would look certain:
-//! leaving out groups of other rows does not change it.
+//! Suppose that a rare rule fires in three rows whose rewards agree by chance. Its weight would
+//! look certain, because leaving out groups of other rows does not change it.
 
 use jurybox::estimate::Moments;
 

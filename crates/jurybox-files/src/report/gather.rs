@@ -85,9 +85,9 @@ pub(super) struct RowSample {
 }
 
 impl ReportData {
-    /// Reads a table as `adaptive` does: if all scores of an evaluator are the same number other
-    /// than 0, as those of a rule that writes 1 or nothing, missing ones count as 0. This is known
-    /// only at the end, so that such a table is read twice.
+    /// Reads a table as `adaptive` does. An evaluator may have the same score other than 0 in some
+    /// rows and none in the others, as a rule that writes 1 or nothing. Its missing scores count as
+    /// 0. This is known only at the end, so that such a table is read twice.
     pub(super) fn read(table: &Table) -> Result<ReportData, Error> {
         let data = ReportData::pass(table, &[])?;
         let single_score = data.with_single_score();

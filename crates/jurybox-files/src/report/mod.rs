@@ -6,7 +6,7 @@
 //! and what a top K would find.
 //!
 //! Rows are assumed to be drawn independently. If several rows have the same id, this is assumed of
-//! items instead: all rows of an item are in the same group, and the sample has one of them.
+//! items instead. All rows of an item are then in the same group, and the sample has one of them.
 
 mod advice;
 mod basis;
@@ -154,9 +154,9 @@ pub struct EvaluatorReport {
     #[serde(serialize_with = "as_value")]
     pub weight: Option<Interval>,
     /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of
-    /// 100 reports. They hold less often with amounts or grades that are nearly all 0, and with
-    /// less than ten of the rarer of two rewards; the latter has one of the
-    /// [warnings](Report::warnings).
+    /// 100 reports. They hold less often with amounts or grades that are nearly all 0. They also do
+    /// with less than ten of the rarer of two rewards, of which there is a
+    /// [warning](Report::warnings).
     #[serde(serialize_with = "as_value")]
     pub correlation: Option<Interval>,
     /// Whether it is Spearman's rank correlation, because scores or rewards have heavy tails.

@@ -20,7 +20,7 @@ struct SideMoments {
     variance: f64,
 }
 
-/// The difference of two means in standard errors (the larger of Welch's and Student's), and its
+/// The difference of two means in standard errors, the larger of Welch's and Student's. Also its
 /// two-sided critical value at level 5%, divided by `family` comparisons (Bonferroni).
 fn apart(a: SideMoments, b: SideMoments, family: usize) -> (f64, f64) {
     let each = a.variance / a.count + b.variance / b.count;

@@ -82,7 +82,7 @@ impl TopByReward {
     /// `two` has the rewards if there are exactly two.
     ///
     /// The variance comes from the influence function of the mean above a quantile (expected
-    /// shortfall): deviations are from the reward at the cut, which moves with the rows. For two
+    /// shortfall). Deviations are from the reward at the cut, which moves with the rows. For two
     /// rewards, the interval is Wilson's for the number of rows that gives this variance, at most
     /// the effective number of picked rows. For others it is Student's, with the variance of one
     /// row added, because a few equal rewards would look certain.
