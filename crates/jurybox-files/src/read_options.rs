@@ -6,7 +6,7 @@ use crate::long_format::LongFormat;
 use crate::roles::ColumnInfo;
 use std::sync::Arc;
 
-/// Options for reading files. Format, delimiter, header and decimal mark are detected if not set.
+/// Options for reading files. Format, delimiter and decimal mark are detected if not set.
 ///
 /// ```
 /// use jurybox_files::{Decimal, ReadOptions, Roles, Table};
@@ -30,8 +30,8 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// The delimiter of CSV cells.
     pub delimiter: Option<u8>,
-    /// Whether CSV starts with column names. Without them, columns are `column1`, `column2` and so
-    /// on.
+    /// Whether CSV starts with column names, as is assumed if not set. Without them, columns are
+    /// `column1`, `column2` and so on.
     pub header: Option<bool>,
     /// The decimal mark of numbers in text.
     pub decimal: Decimal,

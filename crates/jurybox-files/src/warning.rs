@@ -55,7 +55,7 @@ pub enum Warning {
         /// The first such keys, each with its first position.
         keys: Vec<(String, RowPosition)>,
     },
-    /// A CSV file whose header has numbers in it, and may be a row.
+    /// A CSV file whose header may be a row, because at least half of its names are numbers.
     HeaderOfNumbers {
         /// The file.
         path: PathBuf,

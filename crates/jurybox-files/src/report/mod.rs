@@ -154,9 +154,9 @@ pub struct EvaluatorReport {
     #[serde(serialize_with = "as_value")]
     pub weight: Option<Interval>,
     /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of
-    /// 100 reports. They hold less often with amounts or grades that are nearly all 0. They also do
-    /// with less than ten of the rarer of two rewards, of which there is a
-    /// [warning](Report::warnings).
+    /// 100 reports. They do so less often with amounts or grades that are nearly all 0, and if the
+    /// rarer of two rewards occurs less than ten times. The latter is one of the
+    /// [warnings](Report::warnings).
     #[serde(serialize_with = "as_value")]
     pub correlation: Option<Interval>,
     /// Whether it is Spearman's rank correlation, because scores or rewards have heavy tails.
