@@ -51,7 +51,7 @@ impl Axis {
                     (low, high) = (low.min(0.0), high.max(0.0));
                 }
                 // If the values differ by rounding error at most, the axis is widened by half their
-                // size instead.
+                // size (at least 0.5) instead.
                 let spread = high - low;
                 let pad = if spread > 1e-12 * low.abs().max(high.abs()) && spread > 1.0 / HUGE {
                     0.04 * spread

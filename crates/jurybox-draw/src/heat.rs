@@ -89,7 +89,7 @@ impl HeatMap {
 
     /// The map as an HTML table for a [`page`](crate::page).
     ///
-    /// Unlike a drawing, screen readers read it cell by cell. Each row has a number and a name,
+    /// Screen readers read it cell by cell, unlike a drawing. Each row has a number and a name,
     /// each column only the number.
     ///
     /// ```

@@ -1,7 +1,7 @@
 //! Numbers formatted for people.
 
-/// Formats a number for people, with at most four decimals. Numbers below 0.001 and from a million
-/// on are in scientific notation; NaN is a dash.
+/// Formats a number for people, with at most four decimals. Beyond a million and below 0.001 in
+/// size, but for 0, it is in scientific notation; NaN is a dash.
 ///
 /// ```
 /// use jurybox_draw::short;

@@ -7,8 +7,8 @@ use crate::heat::shades;
 /// A page that loads nothing, runs no script, follows the reader's light or dark mode, and prints.
 ///
 /// `body` is markup: text from outside must pass [`escaped`] first. It may use the classes of
-/// [`style`]. Among them are `lead`, `advice` and `small` for paragraphs, `scroll` around tables,
-/// `words` for a table of text rather than numbers, and `grid` for small drawings side by side.
+/// [`style`], such as `lead`, `advice` and `small` for paragraphs, or `scroll` around tables.
+/// `words` is for tables of text, and `grid` for small drawings side by side.
 ///
 /// ```
 /// let html = jurybox_draw::page("Q & A", "<p>Nothing yet.</p>");

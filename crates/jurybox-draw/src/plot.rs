@@ -65,9 +65,9 @@ pub struct Frame {
     /// Maximum width of the right margin with the curves' names; 0 draws no names.
     pub legend: f64,
     /// Whether the axes fit the data closely and intervals are vertical bars, as for separate
-    /// estimates. Otherwise intervals are bands, and linear axes include zero; only a horizontal
-    /// axis with negative values alone does not. References then do not widen a linear vertical
-    /// axis.
+    /// estimates. Otherwise intervals are bands, references do not widen a linear vertical axis,
+    /// and linear axes include zero. The exception is a horizontal axis whose values are all
+    /// negative.
     pub tight: bool,
     ground: Ground,
     /// Whether tooltips show values under the pointer; phones have no pointer.
