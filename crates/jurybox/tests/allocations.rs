@@ -36,8 +36,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// `adaptive` is left out, and policies that could estimate the evaluators' noise are given it:
-/// such fits allocate.
+/// Fits of `adaptive` and estimates of the evaluators' noise allocate. So `adaptive` is left out,
+/// and the other policies are given the noise.
 #[test]
 fn a_steady_state_allocates_nothing() {
     const J: usize = 4;

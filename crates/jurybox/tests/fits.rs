@@ -187,8 +187,8 @@ fn the_value_of_an_item_is_the_same_however_rows_are_cut_into_blocks() {
     }
 }
 
-/// Whether values are sums over the scores of a row, and differ at all. In a sum, changing two
-/// scores changes the value by what each change does alone. Rows with gaps are left out.
+/// Whether values are sums over the scores of a row, and differ at all. If two scores of a sum
+/// change, its value changes by the sum of the two single changes. Rows with gaps are left out.
 fn adds_up(fitted: &Fitted, table: &[f64]) -> bool {
     let value = |row: &[f64]| fitted.values(&fitted.scores(row).unwrap()).unwrap()[0];
     let rows: Vec<&[f64]> = table.chunks(J).filter(|row| row.iter().all(|x| !x.is_nan())).take(40).collect();

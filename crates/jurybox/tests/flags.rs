@@ -19,8 +19,8 @@ enum World {
     /// Rewards are numbers, which two evaluators see. A rule fires in 1.5% of the items, whose
     /// rewards are three times as noisy.
     BesideNumbers,
-    /// As `BesideNumbers`, but the reward is a yes, likelier the higher the expected number, or a
-    /// no.
+    /// As `BesideNumbers`, but rewards are yes or no; a yes is likelier where the expected number
+    /// is higher.
     BesideYes,
 }
 
@@ -48,7 +48,8 @@ fn item(world: World, rng: &mut ChaCha8Rng) -> ([f64; 3], f64, f64) {
     (scores, share, f64::from(u8::from(rng.random_bool(share))))
 }
 
-/// Least-squares weights of the expected rewards of these items; None if the scores are collinear.
+/// The true weights: least-squares weights of the expected rewards of these items. None if the
+/// scores are collinear.
 fn least_squares(rows: &[([f64; 3], f64, f64)]) -> Option<Vec<f64>> {
     let mut x = DMatrix::from_fn(rows.len(), 3, |i, j| rows[i].0[j]);
     x.column_iter_mut().for_each(|mut column| column.add_scalar_mut(-column.mean()));

@@ -284,7 +284,6 @@ fn labels_with_the_same_scores_are_seen_by_different_trees() {
             cells += 1.0;
         }
     }
-    // Where each tree saw all or none of the labels with the same scores, the error was 0.24.
     let error = (squares / cells).sqrt();
     assert!(error < 0.2, "{error}");
 }

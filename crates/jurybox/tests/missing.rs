@@ -111,8 +111,8 @@ fn later(spec: &str, gaps: Gaps, yes_or_no: bool) -> f64 {
 
 #[test]
 fn a_score_that_is_missing_for_a_reason_tells() {
-    // The first evaluator mostly gives no score where the reward is high; that costs less than
-    // 2.5%.
+    // The first evaluator mostly gives no score where the reward is high; that costs less than 2.5%
+    // of the reward.
     let (all_there, timed_out) =
         (later("adaptive", Gaps::None, false), later("adaptive", Gaps::TimeOut, false));
     assert!(timed_out > 0.975 * all_there, "{timed_out} of {all_there}");
@@ -127,8 +127,8 @@ fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
     items.extend((0..2000).map(|_| item(Gaps::Chance, false, &mut rng)));
     let table: Vec<f64> = items.iter().flat_map(|(_, scores)| scores).copied().collect();
     for spec in support::specs(J) {
-        // Left out: values that are ranks among the rows or random, an oracle of another world,
-        // learning from explored picks alone, and links.
+        // Left out are policies whose values are random or ranks among the rows, an oracle of
+        // another world, policies that learn from explored picks alone, and policies with a link.
         if ["uniform", "rand", "exp4p", "oracle", "eps-greedy"].contains(&spec.name())
             || spec.name().starts_with("glm-")
         {
@@ -189,7 +189,8 @@ fn a_rule_that_writes_one_or_nothing_counts_as_one_that_writes_zero() {
             );
         }
         for at in 0..values.len() {
-            // The samples hold the same rows in another order, so that sums round differently.
+            // Both juries sample the same rows, but in different orders, so that sums round
+            // differently.
             assert!(
                 (values[at] - expected[at]).abs() < 1e-9,
                 "{labels}, {at}: {} {}",

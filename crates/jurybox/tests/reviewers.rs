@@ -157,8 +157,9 @@ fn standing(jury: &Jury, reviewer: usize) -> Standing {
 fn a_noisy_reviewer_is_found_and_counts_for_less() {
     let played = play("adaptive", Verdicts::Numbers, Habit::Noisy, Sees::Any, true, 5, 80, 3);
     let noisy = standing(&played.jury, 4);
-    // The worth has variance 0.16 given all scores. So residuals are sqrt(0.16 + 0.3^2) = 0.5 for
-    // careful reviewers, and sqrt(0.16 + 1.2^2) = 1.3 for the noisy one.
+    // The worth has variance 0.16 given all scores. So residuals have standard deviation
+    // sqrt(0.16 + 0.3^2) = 0.5 for careful reviewers, and sqrt(0.16 + 1.2^2) = 1.3 for the noisy
+    // one.
     assert!(noisy.noise.low > 1.3 && noisy.weight < 0.6, "{noisy:?}");
     for reviewer in 0..4 {
         let careful = standing(&played.jury, reviewer);

@@ -177,7 +177,7 @@ fn who_is_like_all_others_is_not_told_apart() {
             };
             let severe = share(&|one| !holds(&one.severity, 0.0));
             let light = share(&|one| one.weight < 0.5);
-            // With 5 reviewers in 4 worlds, a tenth is two.
+            // With 5 reviewers in 4 worlds, a tenth of the standings is two.
             assert!(severe <= 0.1 && light <= 0.1, "{verdicts:?} {reviewers} {each}: {severe} {light}");
         }
     }

@@ -51,7 +51,7 @@ fn unexplained(jury: &Jury, together: f64) -> f64 {
 fn what_depends_on_two_evaluators_at_once_is_learnt() {
     let (sums, trees) = (taught("adaptive(trees=false)", 500, 3.0), taught("adaptive", 500, 3.0));
     let (by_sums, by_trees) = (unexplained(&sums, 3.0), unexplained(&trees, 3.0));
-    // Of the variance, the product is 72%, the last score 24% and the noise 4%.
+    // Of the rewards' variance, the product is 72%, the last score 24% and the noise 4%.
     assert!(by_sums > 0.7 && by_trees < 0.3, "{by_sums} {by_trees}");
     assert!(sums.fit().form().is_some() && trees.fit().form().is_none());
 }

@@ -1,5 +1,5 @@
-//! Tests the intervals of weights in simulated worlds: they hold the weights that endless verdicts
-//! on the judged items would give, as often as stated.
+//! Tests the intervals of weights in simulated worlds: as often as stated, they hold the
+//! least-squares weights of the judged items' expected rewards.
 //!
 //! The table takes minutes: `cargo test --release -p jurybox --test weights -- --ignored
 //! --nocapture`.
