@@ -1,5 +1,5 @@
-//! Conversion between Arrow and Python: streams in capsules, and numpy columns as Arrow arrays
-//! without a copy.
+//! Conversion between Arrow and Python: streams in capsules, and numpy columns as Arrow arrays.
+//! Columns of numbers are not copied.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
 use crate::errors::{Result, not_text, refused};

@@ -66,7 +66,8 @@ pub(crate) fn pick<'py>(
             if let Some(out) = &out {
                 picking.write(&table, out, layout(&table, safe_csv), every)?;
             }
-            // Without `observe`, a given jury does not change, but a new one is returned.
+            // Without `observe`, a given jury does not change; a jury that was begun here is
+            // returned.
             let after = (observe || before.is_none()).then_some(state);
             Ok((after, (picking, rows, notices)))
         })
