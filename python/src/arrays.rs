@@ -1,12 +1,12 @@
 //! Conversion between numpy arrays and the tables of scores that juries work on.
 //!
-//! Input is copied row by row, whatever its layout in memory, and the copy is checked and used.
-//! Another thread may write to an array during a call; it can change the numbers read, but no
-//! unchecked number gets through. Small tables are copied at once, large ones a few thousand rows
-//! at a time (`shared_array.rs`). Only read-only arrays that own their memory are read in place.
+//! An array may be written to by another thread during a call, which can change the numbers read.
+//! So numbers are copied first, and the copy is checked and used. Small tables are copied at once,
+//! large ones a few thousand rows at a time (`shared_array.rs`). Only large read-only arrays that
+//! own their memory are read in place.
 //!
-//! Exact arrays of doubles are read here. All other input is first converted, or refused, by
-//! `jurybox._arrays`.
+//! Numpy's own arrays of doubles and lists of numbers are read here. All other input is first
+//! converted, or refused, by `jurybox._arrays`.
 
 use crate::arrow;
 use crate::errors::Result;
@@ -33,7 +33,7 @@ enum ScoreValues {
     Copied(Vec<f64>),
     /// A numpy array that is read-only and owns its memory, read in place.
     ReadOnly(ScalarBuffer<f64>),
-    /// A numpy array that other code can write to: copied piece by piece.
+    /// A numpy array that other code may write to: copied when it is needed.
     Writable(SharedArray),
 }
 
@@ -55,8 +55,8 @@ impl ScoreTable {
     }
 
     /// Calls `each` with pieces of at most `ROWS_PER_PIECE` rows and the number of their first row.
-    /// Only one piece at a time takes memory. Errors name the row within the whole table. With
-    /// `control`, an interrupt ends the work between two pieces.
+    /// An array that other code may write to is copied one piece at a time. Errors name the row
+    /// within the whole table. With `control`, an interrupt ends the work between two pieces.
     pub(crate) fn each_piece(
         &self,
         control: Option<&WorkControl>,
@@ -77,7 +77,7 @@ impl ScoreTable {
     }
 }
 
-/// Adds `by` to the row that an error names.
+/// Adds `by` to the number of the row that an error names, if it names one.
 fn with_row_offset(error: Error, by: usize) -> Error {
     match error {
         Error::Score { item, evaluator, value } => Error::Score { item: item + by, evaluator, value },
@@ -86,12 +86,10 @@ fn with_row_offset(error: Error, by: usize) -> Error {
     }
 }
 
-/// Number of scores from which copying and working on a table takes noticeable time; smaller ones
-/// are copied at once.
+/// Number of scores from which copying and working on a table may take noticeable time.
 const LARGE: usize = 1 << 17;
 
-/// Number of evaluators from which fits and predictions may need an interrupt: both grow with its
-/// cube.
+/// Number of evaluators from which fits and predictions may take noticeable time.
 const WIDE: usize = 32;
 
 /// Whether there are at least `WIDE` evaluators.
@@ -102,8 +100,8 @@ pub(crate) fn is_wide(evaluators: usize) -> bool {
 /// Rows that are processed at a time.
 pub(crate) const ROWS_PER_PIECE: usize = 1 << 13;
 
-/// The scores of items by these evaluators, from a two-dimensional array or anything that can
-/// become one.
+/// A table of scores with a column for each evaluator, from a two-dimensional array or anything
+/// that can become one.
 pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Result<ScoreTable> {
     // Exactly numpy's own class: a masked array is a subclass, and its mask would be lost.
     if given.is_exact_instance_of::<PyUntypedArray>()
@@ -140,7 +138,7 @@ pub(crate) fn rows(given: &Bound<'_, PyAny>, of: usize, what: &str) -> Result<Ve
     Ok(helper(given.py(), "rows")?.call1((given, of, what))?.extract()?)
 }
 
-/// A Python float or int; anything else is an error.
+/// A Python float or int as a number; anything else is an error.
 fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
     match item.cast::<pyo3::types::PyFloat>() {
         Ok(number) => Ok(number.value()),
@@ -148,7 +146,7 @@ fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// The scores in row order. `as_slice` alone would accept Fortran order.
+/// The scores of an array, row by row. `as_slice` alone would also accept Fortran order.
 fn read(array: &Bound<'_, PyArray2<f64>>) -> ScoreTable {
     let (rows, width) = (array.shape()[0], array.shape()[1]);
     if array.len() >= LARGE {
@@ -193,7 +191,7 @@ fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     module.bind(py).getattr(name)
 }
 
-/// A two-dimensional numpy array with this many columns.
+/// A two-dimensional numpy array with this many columns, from its values row by row.
 pub(crate) fn table(py: Python<'_>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let rows = values.len().checked_div(columns).unwrap_or(0);
     PyArray1::from_vec(py, values).reshape([rows, columns])

@@ -1,5 +1,5 @@
-//! Conversion between Arrow and Python: streams in capsules, and numpy columns as Arrow arrays
-//! without a copy.
+//! Conversion between Arrow and Python: streams in capsules, and numpy columns as Arrow arrays.
+//! Columns of numbers are not copied.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
 use crate::errors::{Result, not_text, refused};
@@ -50,7 +50,8 @@ pub(crate) fn to_bytes(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Ve
 
 /// Reads the bytes that `to_bytes` wrote; refuses damaged ones.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-    // The checksum comes first, because the reader allocates whatever lengths it finds.
+    // The checksum is verified first, because the reader would allocate any length that damaged
+    // bytes name.
     let whole =
         bytes.split_last_chunk::<8>().filter(|(rows, sum)| checksum(rows) == u64::from_le_bytes(**sum));
     let Some((bytes, _)) = whole else {
@@ -71,8 +72,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// A column that Python hands over, as an Arrow array. It is a numpy array with an optional mask of
-/// missing cells, a list of strings, an Arrow table with one column in one batch, or a series of
-/// lists of strings, so that not all of them exist at once.
+/// missing cells, a list of strings, or an Arrow table with one column in one batch. Large columns
+/// of strings come as a series of lists, which need not exist at the same time.
 pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny>>) -> Result<ArrayRef> {
     if let Ok(list) = values.cast::<PyList>() {
         let mut text = LargeStringBuilder::new();
@@ -107,7 +108,7 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
     Err(refused("arrow", &format!("a column of {kind} cannot be read")))
 }
 
-/// The only column of a table that consists of one batch, without a copy.
+/// The only column of an Arrow table that consists of one batch.
 fn in_one_piece(table: &Bound<'_, PyAny>) -> Result<ArrayRef> {
     let batches = ArrowStream::of(table)?.collect::<std::result::Result<Vec<_>, _>>();
     match &batches.map_err(jurybox_files::Error::from)?[..] {
@@ -116,8 +117,8 @@ fn in_one_piece(table: &Bound<'_, PyAny>) -> Result<ArrayRef> {
     }
 }
 
-/// A text column from a series of lists. Space is reserved once, from the length of the first list:
-/// growing would leave unused memory behind.
+/// A text column from a series of lists. Space is reserved once, by the length of the first list's
+/// texts, because growing would leave unused memory behind.
 fn pieces(values: &Bound<'_, PyAny>) -> Result<ArrayRef> {
     let (rows, mut text) = (values.len()?, None);
     for piece in values.try_iter()? {
@@ -139,8 +140,8 @@ fn add_text(text: &mut LargeStringBuilder, cells: &Bound<'_, PyList>) -> Result<
             text.append_null();
             continue;
         }
-        // Encoded into bytes of their own: asking a Python string for its UTF-8 makes the string
-        // keep it, and the caller's memory grow.
+        // Encoded into a temporary copy: a Python string that is asked for its UTF-8 keeps it, and
+        // the caller's memory would grow.
         let bytes = cell.cast::<PyString>().map_err(PyErr::from)?.encode_utf8();
         let bytes = bytes.map_err(|_| not_text(text.len() + 1))?;
         text.append_value(String::from_utf8_lossy(bytes.as_bytes()));
@@ -148,7 +149,8 @@ fn add_text(text: &mut LargeStringBuilder, cells: &Bound<'_, PyList>) -> Result<
     Ok(())
 }
 
-/// The scores of a numpy array in place; None unless they are contiguous and aligned, row by row.
+/// The scores of a numpy array in place; None if it is empty, not aligned, or not stored row by
+/// row.
 pub(crate) fn in_place(array: &Bound<'_, PyArray2<f64>>) -> Option<ScalarBuffer<f64>> {
     let pointer = NonNull::new(array.data().cast::<u8>())?;
     if !array.is_c_contiguous() || !array.data().is_aligned() || array.is_empty() {
@@ -156,8 +158,8 @@ pub(crate) fn in_place(array: &Bound<'_, PyArray2<f64>>) -> Option<ScalarBuffer<
     }
     let owner = Arc::new(AssertUnwindSafe(array.clone().unbind()));
     // SAFETY: the array is contiguous from `pointer` on (checked above), and `owner` keeps its
-    // memory for as long as the buffer. The caller (`arrays.rs`) passes only arrays that nobody can
-    // write to.
+    // memory for as long as the buffer. The caller (`arrays.rs`) passes only arrays that are
+    // read-only, down to the array that owns the memory.
     let buffer = unsafe { Buffer::from_custom_allocation(pointer, array.len() * size_of::<f64>(), owner) };
     Some(ScalarBuffer::new(buffer, 0, array.len()))
 }

@@ -2,9 +2,9 @@
 //!
 //! The Arrow C interface passes pointers, and the arrays made from them trust what they are given:
 //! text is not checked, and offsets are followed wherever they lead. Each array is therefore
-//! checked once. Afterwards all text is UTF-8, under missing cells too, and every offset,
-//! dictionary key and view points inside its array. Only the rows asked for are checked, and only
-//! they are kept.
+//! checked once. Afterwards all text is UTF-8, under missing cells too. Every offset, dictionary
+//! key and view points inside its array. Only the rows asked for are checked and kept; of a
+//! dictionary, all values.
 //!
 //! The true size of foreign memory cannot be checked: the interface does not transmit it.
 //! Reference: the Arrow columnar format, <https://arrow.apache.org/docs/format/Columnar.html>.
@@ -17,8 +17,8 @@ use arrow_schema::{ArrowError, DataType};
 
 /// Why an array was refused.
 pub(crate) enum ArrayFault {
-    /// Bytes that are not UTF-8, with their row (from 0) where the column itself is text; no row
-    /// for text inside lists or structs.
+    /// Text that is not UTF-8, with its row, counted from 0 among the rows checked. There is no row
+    /// for text inside lists, structs or dictionaries.
     NotText(Option<usize>),
     /// Impossible lengths, offsets or dictionary keys, with the reason.
     Malformed(String),
@@ -32,14 +32,14 @@ impl From<ArrowError> for ArrayFault {
 
 /// `rows` rows of an array from row `from` on, checked and ready for `make_array`.
 ///
-/// Bytes under a missing cell may be anything in Arrow. Those that are not UTF-8 are replaced by
-/// nothing, because `value(row)` of a string array returns a `&str` for missing cells too.
+/// Arrow allows any bytes under a missing cell. If some are not UTF-8, the column is copied without
+/// them, because `value(row)` of a string array returns a `&str` for missing cells too.
 pub(crate) fn checked(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData, ArrayFault> {
     array.validate()?;
     checked_rows(array, from, rows)
 }
 
-/// The rows, checked, of an array whose lengths and buffers `validate` has approved.
+/// Checks rows of an array whose lengths and buffers `validate` has approved.
 fn checked_rows(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData, ArrayFault> {
     if from.checked_add(rows).is_none_or(|end| end > array.len()) {
         let found = array.len();
@@ -62,9 +62,9 @@ fn checked_rows(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData
     }
 }
 
-/// The rows of an array with child arrays. Children are cut to the rows they are needed for, and
-/// the result begins at offset 0: slices of slices are not handled right by all code that makes
-/// arrays from them.
+/// Checks rows of an array with child arrays. Children of structs, lists and maps are cut to the
+/// rows in use, and the result begins at offset 0: not all code handles slices of slices right.
+/// Children of other arrays, such as dictionaries, stay whole.
 fn nested(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData, ArrayFault> {
     let first = array.offset() + from;
     let nulls = array.nulls().map(|nulls| nulls.slice(from, rows));
@@ -104,8 +104,8 @@ fn children(
     checked.collect()
 }
 
-/// The offsets of lists, counted from the first cell in use; and the number of that cell and of all
-/// cells in use.
+/// The offsets of lists counted from the first cell in use, the number of that cell, and the number
+/// of cells in use.
 fn list_offsets<O: OffsetSizeTrait>(lists: &ArrayData) -> Result<(Buffer, usize, usize), ArrayFault> {
     lists.validate_values()?;
     if lists.is_empty() {
@@ -129,14 +129,14 @@ fn text<O: OffsetSizeTrait>(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     }
     let bytes = part.buffers()[1].as_slice();
     let (first, last) = (offsets[0].as_usize(), offsets[part.len()].as_usize());
-    // All cells at once, because nearly all columns are plain ASCII.
+    // All cells are tried at once, because nearly all columns are plain ASCII.
     if let Ok(whole) = str::from_utf8(&bytes[first..last])
         && (whole.is_ascii() || offsets.iter().all(|at| whole.is_char_boundary(at.as_usize() - first)))
     {
         return Ok(part);
     }
-    // If all cells that are present are text, the column is copied, with nothing under the missing
-    // ones.
+    // If all cells that are present are UTF-8, the column is copied, with nothing under missing
+    // cells.
     let cell = |row: usize| {
         let bytes = &bytes[offsets[row].as_usize()..offsets[row + 1].as_usize()];
         let text = part.is_valid(row).then(|| str::from_utf8(bytes)).transpose();
@@ -150,7 +150,7 @@ fn text<O: OffsetSizeTrait>(part: ArrayData) -> Result<ArrayData, ArrayFault> {
 /// every cell is UTF-8.
 fn text_views(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     let Err(error) = part.validate_values() else { return Ok(part) };
-    // Some cell is at fault. If only missing ones are, the column is copied without them.
+    // Some cell is at fault. If only missing cells are, the column is copied without their bytes.
     let mut clean = StringViewBuilder::with_capacity(part.len());
     for (row, &view) in part.buffer::<u128>(0)[..part.len()].iter().enumerate() {
         if part.is_null(row) {

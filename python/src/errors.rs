@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-/// An error on its way to Python. It becomes an exception only at the border: making one needs the
-/// interpreter, and locks may be held where the error arises.
+/// An error on its way to Python. It becomes an exception only when it gets there: making one needs
+/// the interpreter, and locks may be held where the error arises.
 pub(crate) enum Error {
-    /// An error of this package or the crates below it.
+    /// An error of this package or the Rust crates below it.
     Own(Box<Refusal>),
     /// An exception that Python raised.
     Python(PyErr),

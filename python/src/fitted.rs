@@ -167,9 +167,9 @@ impl PyFitted {
     }
 
     /// The weights by evaluator. With `level`, each comes with an interval that contains, with this
-    /// probability, the weight that unlimited verdicts on the learnt items would give. It is
-    /// infinite while labels are too few. It is widened to contain the weight itself, which is
-    /// drawn towards a guess while labels are few.
+    /// probability, the weight that unlimited verdicts on the learnt items would give. The interval
+    /// is infinite if the labels do not determine the weight. It is widened to contain the weight
+    /// itself, which is drawn towards a prior while labels are few.
     #[pyo3(signature = (*, level = None))]
     pub(crate) fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -221,7 +221,8 @@ impl PyFitted {
         Ok(Some(dict))
     }
 
-    /// Severity and noise of the named reviewers who gave verdicts, one dict each by name.
+    /// Severity and noise of those of the named reviewers who gave verdicts: a dict for each, by
+    /// name.
     #[pyo3(signature = (names, *, level = 0.9))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     pub(crate) fn reviewers<'py>(
@@ -244,7 +245,7 @@ impl PyFitted {
         Ok(dict)
     }
 
-    /// The evaluators or rewards that changed, one dict each.
+    /// The evaluators or rewards that changed: a dict for each alarm.
     pub(crate) fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for alarm in self.fitted.alarms() {

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde_json::Value;
 
-/// The object with some fields renamed, given as pairs (old, new). Absent fields are skipped.
+/// The JSON object with fields renamed by pairs (old, new). Absent fields are skipped.
 pub(crate) fn with_fields_renamed(mut value: Value, names: &[(&str, &str)]) -> Value {
     if let Value::Object(fields) = &mut value {
         for (old, new) in names {
@@ -17,7 +17,7 @@ pub(crate) fn with_fields_renamed(mut value: Value, names: &[(&str, &str)]) -> V
     value
 }
 
-/// A JSON value as dicts, lists, strings and numbers.
+/// A JSON value as dicts, lists, strings, numbers, bools and None.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
@@ -42,8 +42,8 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     })
 }
 
-/// A policy option from Python: a flag, number, word or list of them. An array or series is
-/// converted by its `tolist`.
+/// A policy option from Python: None, a flag, a number, a word, or a list of these. An array or
+/// series is converted by its `tolist`.
 pub(crate) fn from_python(name: &str, value: &Bound<'_, PyAny>) -> Result<Value> {
     let unusable =
         || refused("policy", &format!("option `{name}`: {value} is not a number, word, flag or list"));

@@ -91,7 +91,8 @@ impl PyJury {
         crate::json::to_python(py, &crate::json::with_fields_renamed(seen, &renamed))
     }
 
-    /// One round: picks `k` items and observes the scores of all items.
+    /// One round: picks `k` items and observes the scores of all items, or with `new` of the rows
+    /// that it names.
     #[pyo3(signature = (scores, k, *, at = None, new = None))]
     fn round(
         &self,
@@ -190,8 +191,8 @@ impl PyJury {
             if picks.picks.len() != rewards.len() {
                 return Err(many(rewards.len(), picks.picks.len()));
             }
-            // Before anything is learnt, so that a warning turned into an error leaves the jury
-            // unchanged.
+            // Warned about before anything is learnt: a warning turned into an error leaves the
+            // jury as it is.
             check_contexts(&evaluators, picks)?;
             if let Some(line) = other_evaluators_warning(&evaluators, picks) {
                 py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
@@ -225,7 +226,8 @@ impl PyJury {
         }
         let held = self.0.clone();
         work::run(py, None, move |_| -> Result<PyFitted> {
-            // Fits a copy, so that the jury is unlocked if nobody waits any more.
+            // Fits a copy, so that the jury is not locked meanwhile, even if the caller stops
+            // waiting.
             let jury = lock(&held).state.jury.clone();
             let fitted = PyFitted::of(&jury);
             let mut inner = lock(&held);
@@ -258,7 +260,8 @@ impl PyJury {
         })
     }
 
-    /// The jury as a JSON document, without the record of files and picks it learnt from.
+    /// The jury as a JSON document, without its generator and the record of files and picks it
+    /// learnt.
     fn to_json(&self, py: Python<'_>) -> String {
         self.with(py, |inner| inner.state.jury.to_json())
     }
@@ -295,7 +298,7 @@ impl PyJury {
         Some((reward.name, reward.direction == Direction::Low))
     }
 
-    /// Whether the file with this fingerprint was learnt from.
+    /// Whether the jury learnt from the file with this fingerprint.
     fn _knows_file(&self, py: Python<'_>, fingerprint: &str) -> bool {
         self.with(py, |inner| inner.state.memory.knows_file(fingerprint))
     }
@@ -305,7 +308,7 @@ impl PyJury {
         self.with(py, |inner| inner.state.memory.knows_rounds())
     }
 
-    /// Whether both juries learnt from the same file or the same rows.
+    /// Whether both juries learnt from the same file, round or verdict.
     fn _shares(&self, py: Python<'_>, other: &PyJury) -> bool {
         let theirs = other.with(py, |inner| inner.state.memory.clone());
         self.with(py, |inner| inner.state.memory.shared(&theirs) > 0)
@@ -375,7 +378,8 @@ impl PyJury {
         self.fit(py)?.group_weights(py, context, group)
     }
 
-    /// Severity and noise of the named reviewers who gave verdicts, one dict each by name.
+    /// Severity and noise of those of the named reviewers who gave verdicts: a dict for each, by
+    /// name.
     #[pyo3(signature = (names, *, level = 0.9))]
     fn reviewers<'py>(
         &self,
@@ -386,7 +390,7 @@ impl PyJury {
         self.fit(py)?.reviewers(py, names, level)
     }
 
-    /// The evaluators or rewards that changed, one dict each.
+    /// The evaluators or rewards that changed: a dict for each alarm.
     fn alarms<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
         Ok(self.fit(py)?.alarms(py)?)
     }

@@ -45,7 +45,7 @@ impl JuryState {
     }
 }
 
-/// The random generator of a seed, with the same draws as in Rust.
+/// The ChaCha8 random generator with this seed.
 pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
@@ -55,8 +55,8 @@ pub(crate) fn lock(inner: &Mutex<JuryState>) -> MutexGuard<'_, JuryState> {
 }
 
 impl PyJury {
-    /// Runs `work` on the locked jury, detached: no thread waits for the interpreter while it holds
-    /// the lock.
+    /// Runs `work` on the locked jury, without the interpreter: no thread waits for Python while it
+    /// holds the lock.
     pub(crate) fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut JuryState) -> T + Send) -> T {
         py.detach(|| work(&mut lock(&self.0)))
     }

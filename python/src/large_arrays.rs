@@ -1,4 +1,4 @@
-//! Running work on tables of scores: on a thread of its own if it may be long, so that Ctrl-C can
+//! Runs work on tables of scores. Work that may be long has a thread of its own, so that Ctrl-C can
 //! interrupt it (`work.rs`).
 
 use crate::arrays::ScoreTable;
@@ -24,11 +24,11 @@ pub(crate) fn compute<T: Send + 'static>(
 }
 
 /// Changes a jury by `work` on a large table that was read for the evaluators `read_for`. None if
-/// the jury has others by now.
+/// the jury has other evaluators by now.
 ///
-/// The work is done on a copy, which replaces the jury at the end, on the caller's thread between
-/// two checks for signals. After Ctrl-C the jury is therefore unchanged. If another thread changed
-/// the jury meanwhile, the work is repeated on the locked jury.
+/// The work is done on a copy. The caller's thread puts the copy in place right after a check for
+/// signals, so that after Ctrl-C the jury is unchanged. If another thread changed the jury
+/// meanwhile, the work is repeated on the locked jury.
 pub(crate) fn change<T: Send + 'static>(
     py: Python<'_>,
     jury: Arc<Mutex<JuryState>>,
@@ -49,7 +49,7 @@ pub(crate) fn change<T: Send + 'static>(
     let Some((before, after, found)) = done else { return Ok(None) };
     loop {
         py.check_signals()?;
-        // Checked without waiting for the lock: a signal must not get in between.
+        // Does not wait for the lock, so that no signal comes between the check and the change.
         match jury.try_lock() {
             Ok(mut inner) if inner.rng == before.rng && is_same(&inner.state, &before.state) => {
                 *inner = after;

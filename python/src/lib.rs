@@ -4,13 +4,13 @@
 //! The Python part (`python/jurybox`) turns frames, paths and options into calls of this module.
 //! What always holds:
 //!
-//! - **Every class is frozen.** Mutable state is behind a mutex, which is locked only while
-//!   detached from the interpreter: no thread waits for Python while it holds a lock.
+//! - **Every class is frozen.** Mutable state is behind a mutex. The mutex of a jury is waited for
+//!   only without the interpreter, and no thread waits for Python while it holds the lock.
 //! - **Input is checked after it was copied**, where other code can write to it (`arrays.rs`).
 //!   Columns of frames are checked batch by batch as they are read, and their numbers again where a
 //!   jury learns from them. Arrow arrays are validated before use (`arrow_checks.rs`).
-//! - **Errors are `jurybox.Error`**, with facts as attributes (`errors.rs`). A panic would be a
-//!   defect.
+//! - **Refused input is a `jurybox.Error`**, with facts as attributes (`errors.rs`). A panic would
+//!   be a defect.
 //! - **Long work** runs on its own thread, while the caller's thread handles signals and progress
 //!   (`work.rs`).
 //! - Only `calls` uses the functions of `jurybox-files` and `jurybox-lab` that read whole tables.

@@ -25,7 +25,7 @@ pub(crate) fn evaluators(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     several(given, "evaluators")
 }
 
-/// Reviewers by their text in a table (ids may be numbers). Missing names are left out.
+/// Reviewers by their text in a table (ids may be numbers); missing ones are left out.
 pub(crate) fn reviewers(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if given.is_instance_of::<PyString>() || given.try_iter().is_err() {
         return several(given, "names");
@@ -33,15 +33,15 @@ pub(crate) fn reviewers(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let named = |who: PyResult<Bound<'_, PyAny>>| {
         let who = who?;
         let Some(name) = text(&who)? else { return Ok(None) };
-        // A column of whole numbers with a gap becomes floats: their ".0" goes. Names that are text
-        // stay as they are.
+        // Whole numbers in a column with gaps become floats: their ".0" is removed. Text stays as
+        // it is.
         let number = !who.is_instance_of::<PyString>() && name.parse::<f64>().is_ok();
         Ok(Some(name.strip_suffix(".0").filter(|_| number).map_or(name.clone(), Into::into)))
     };
     given.try_iter()?.map(named).filter_map(PyResult::transpose).collect()
 }
 
-/// The names in None, a single string or a list.
+/// A list of names, from None, a single string or a list.
 fn one_or_several(given: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>> {
     if given.is_none() {
         return Ok(Vec::new());
@@ -103,7 +103,7 @@ pub(crate) fn text(given: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     given.py().import("jurybox._column_export")?.getattr("cell_text")?.call1((given,))?.extract()
 }
 
-/// The number of a group, from its name as tables have it.
+/// The number of a group, from its name as tables have it; NaN if missing.
 pub(crate) fn group(given: &Bound<'_, PyAny>) -> Result<f64> {
     let name = text(given)?;
     Ok(jurybox_files::group(name.as_deref().unwrap_or_default()))

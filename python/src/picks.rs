@@ -14,8 +14,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Picks {
     pub(crate) names: Arc<Vec<String>>,
-    /// The evaluators that are contexts, whose numbers are groups and not scores. None in picks
-    /// stored by a version that did not record them; they may have some all the same.
+    /// The evaluators that are contexts, whose numbers are groups and not scores. None if not
+    /// recorded: picks of earlier versions may have contexts all the same.
     pub(crate) contexts: Option<Vec<String>>,
     pub(crate) picks: Vec<Pick>,
     /// The time of each pick's round.
@@ -102,7 +102,7 @@ impl Picks {
         PyArray1::from_iter(py, self.picks.iter().map(|pick| pick.receipt.inclusion_probability))
     }
 
-    /// Whether each item was picked at random, for exploration.
+    /// Whether each item was drawn at random, for exploration.
     #[getter]
     fn explored<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, self.picks.iter().map(|pick| pick.receipt.explored))
@@ -180,7 +180,7 @@ impl Picks {
         self.picks.len()
     }
 
-    /// Some of the picks: by slice, mask or numbers.
+    /// Some of the picks: by number, slice, mask or several numbers.
     fn __getitem__(&self, which: &Bound<'_, PyAny>) -> Result<Picks> {
         let many = self.picks.len();
         if let Ok(slice) = which.cast::<PySlice>() {
@@ -245,12 +245,12 @@ impl Picks {
     }
 }
 
-/// Whether two sets of contexts can be equal; an unrecorded set equals any.
+/// Whether two lists of contexts are the same, as far as they are recorded.
 fn may_be_same(one: Option<&Vec<String>>, other: Option<&Vec<String>>) -> bool {
     one.zip(other).is_none_or(|(one, other)| one == other)
 }
 
-/// Picks from a pickle. Those of earlier versions have no contexts recorded.
+/// Picks from a pickle; pickles of earlier versions do not record contexts.
 #[pyfunction]
 #[pyo3(signature = (names, items, receipts, at, scores, contexts = None))]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
@@ -286,7 +286,7 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// Appends the pick in a dict. `number` is its place in the list, for messages.
+/// Appends the pick in a dict. `number` is its position in the list, for messages.
 fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     let field = |name: &str| -> Result<Bound<'_, PyAny>> {
         row.get_item(name).map_err(|_| {
@@ -372,7 +372,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     Ok(())
 }
 
-/// A flag as databases return it: a bool, 0 or 1. Text is refused, because `"false"` would be true.
+/// A flag as databases return it: a bool, 0 or 1. None for anything else, such as text.
 fn flag(value: &Bound<'_, PyAny>) -> Option<bool> {
     // Also extracts numpy's bool.
     if let Ok(flag) = value.extract::<bool>() {

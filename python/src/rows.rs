@@ -49,7 +49,7 @@ impl ResultRows {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// A copy of any object that streams Arrow.
+    /// The rows of any object that streams Arrow.
     #[staticmethod]
     fn from_arrow(data: &Bound<'_, PyAny>) -> Result<ResultRows> {
         let reader = ArrowStream::of(data)?;
@@ -97,7 +97,7 @@ impl ResultRows {
         Ok(list)
     }
 
-    /// The first rows.
+    /// The first `rows` rows.
     #[pyo3(signature = (rows = 5))]
     fn head(&self, #[pyo3(from_py_with = integers::rows)] rows: usize) -> ResultRows {
         let (mut batches, mut left) = (Vec::new(), rows);
@@ -156,7 +156,7 @@ impl ResultRows {
     }
 }
 
-/// A cell as a Python object; dates, lists and structs as in JSON.
+/// A cell as a Python object. Types other than 64-bit numbers, bools and text are read as JSON.
 fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));

@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 /// The name of an in-memory table in messages.
 const NAME: &str = "table in memory";
-/// Placeholder for cells that cannot be scores.
+/// Text in place of the cells of a damaged column.
 const NO_SCORE: &str = "no score";
 
 /// An Arrow stream, read batch by batch.
 pub(crate) struct ArrowStream {
     stream: FFI_ArrowArrayStream,
     schema: SchemaRef,
-    /// Rows read so far.
+    /// Rows in the batches read so far.
     rows: u64,
 }
 
@@ -73,7 +73,7 @@ impl ArrowStream {
     }
 
     /// All batches, for deciding which columns to read. A damaged column is replaced by text that
-    /// is not a score, so it is not chosen; if it is read all the same, it is refused then.
+    /// is not a score, so that it is not chosen. If it is read all the same, it is refused then.
     pub(crate) fn first_batches(mut self) -> std::result::Result<Vec<RecordBatch>, Error> {
         let (mut found, mut unsound) = (Vec::new(), vec![false; self.schema.fields().len()]);
         while let Some(columns) = self.next_unchecked() {

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The role of each column, how files are written, and the number of threads.
+/// The role of each column, how files are to be read, and the number of threads.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
 pub(crate) struct TableOptions {
@@ -52,7 +52,7 @@ impl TableOptions {
         }
     }
 
-    /// How the files are written, as the caller specified.
+    /// How files are to be read, as the caller specified.
     pub(crate) fn files(&self) -> &FileOptions {
         &self.files
     }
@@ -79,7 +79,7 @@ impl TableOptions {
     }
 }
 
-/// How files are written, where the caller specified it.
+/// How files are to be read, where the caller specified it.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
 pub(crate) struct FileOptions {
@@ -92,7 +92,7 @@ pub(crate) struct FileOptions {
 }
 
 impl FileOptions {
-    /// These options for `jurybox-files`. Python has refused invalid ones.
+    /// These options for `jurybox-files`; Python has already refused invalid ones.
     pub(crate) fn reading(&self) -> ReadOptions {
         let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
         let delimiter = |text: &String| if text == "tab" { Some(b'\t') } else { text.bytes().next() };
@@ -114,7 +114,7 @@ pub(crate) enum TableSource {
     Paths(Vec<String>),
     /// An Arrow stream with all its columns.
     Stream(ArrowStream),
-    /// All columns of a frame with one row per grade; items are made from them.
+    /// Batches with all columns: a frame with one row per grade, or a stream kept in memory.
     Columns(Vec<RecordBatch>),
     /// The needed columns of a frame, as a stream.
     FrameStream(ArrowStream),
@@ -214,19 +214,19 @@ impl TableSource {
     }
 }
 
-/// All batches of a stream.
+/// All batches of a stream; if there are none, an empty one.
 fn gathered(stream: ArrowStream) -> std::result::Result<Vec<RecordBatch>, Error> {
     let schema = stream.schema();
     let mut batches = stream.collect::<std::result::Result<Vec<_>, _>>()?;
-    // A frame without rows may have no batches, but its columns are known.
+    // A frame without rows may have no batches, but it has columns.
     if batches.is_empty() {
         batches.push(RecordBatch::new_empty(schema));
     }
     Ok(batches)
 }
 
-/// A table from the columns of a frame that were handed over. Roles of columns that were not needed
-/// are dropped.
+/// A table from the columns of a frame that were handed over. Ids and ignored columns that were not
+/// handed over lose these roles.
 fn from_frame(
     batches: Vec<RecordBatch>,
     reading: &ReadOptions,
@@ -265,8 +265,8 @@ pub(crate) type NamedDirections = Vec<(String, bool)>;
 /// all roles, and warnings.
 type ColumnDecision = (Vec<String>, NamedDirections, String, Vec<String>);
 
-/// Decides which columns of a frame, or of several with the same columns, are needed. Only their
-/// first rows are handed over.
+/// Decides which columns of a frame, or of several with the same columns, are needed. `frames` have
+/// only the first rows.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn columns_needed(
@@ -315,7 +315,7 @@ pub(crate) fn warning(warning: &Warning) -> String {
     format!("{warning}; {advice}")
 }
 
-/// The warning that columns named like ours (such as `score`) were not taken for evaluators.
+/// The warning that columns named like those of results (such as `score`) are no evaluators.
 pub(crate) fn named_as_ours(taken: &ColumnRoles) -> Option<String> {
     let names: Vec<String> = taken.named_like_output().map(|name| format!("`{name}`")).collect();
     let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };

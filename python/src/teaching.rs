@@ -33,8 +33,8 @@ impl From<jurybox::Learnt> for LearntCounts {
     }
 }
 
-/// The reviewer of each item, from names or other values by their text in a table. None for None,
-/// missing values, empty text and NaN.
+/// The reviewer of each item, from names or other values by their text in a table. None for missing
+/// values and empty text.
 pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Result<Vec<Option<Reviewer>>> {
     let Some(given) = given else { return Ok(vec![None; items]) };
     let mut reviewers = Vec::with_capacity(items);
@@ -90,8 +90,8 @@ pub(crate) fn learn_picks(
     Ok(learnt)
 }
 
-/// A warning if rewards come for more items than the jury has observed and its policy also learns
-/// from the scores of all items.
+/// A warning if the policy also learns from the scores of all items, and with these items there
+/// would be more rewards than observed items.
 pub(crate) fn not_observed_warning(jury: &Jury, items: usize) -> Option<String> {
     let seen = jury.seen();
     (jury.learns_from_scores() && seen.items < seen.used + items as u64).then(|| {
@@ -103,7 +103,7 @@ pub(crate) fn not_observed_warning(jury: &Jury, items: usize) -> Option<String> 
     })
 }
 
-/// A warning if reviewers are named and the policy does not use them.
+/// A warning if reviewers are named and the policy does not tell them apart.
 pub(crate) fn unused_reviewers_warning(jury: &Jury, reviewers: &[Option<Reviewer>]) -> Option<String> {
     let named = reviewers.iter().any(Option::is_some);
     (named && !jury.tells_reviewers_apart()).then(|| {
@@ -156,7 +156,7 @@ pub(crate) fn learn_unpicked(
         Ok(())
     };
     if table.rows <= ROWS_PER_PIECE {
-        // One batch, which `learn_by` learns completely or not at all.
+        // One batch, which `learn_by` learns as a whole or not at all.
         learn(jury, 0, &table.whole())?;
         return Ok(learnt);
     }
@@ -170,7 +170,7 @@ pub(crate) fn learn_unpicked(
 /// evaluators that have no scores there, and the evaluators whose scores are not used.
 pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -> Option<String> {
     if evaluators.names().eq(picks.names.iter().map(String::as_str)) {
-        return None; // as nearly always, and in no time
+        return None; // the usual case
     }
     let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let gone: Vec<&str> =
@@ -178,7 +178,7 @@ pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -
     let idle: Vec<&str> =
         picks.names.iter().map(String::as_str).filter(|name| evaluators.position(name).is_none()).collect();
     if picks.picks.is_empty() || gone.len() == evaluators.len() || (gone.is_empty() && idle.is_empty()) {
-        return None; // of none of the evaluators they are refused
+        return None; // picks without any of the evaluators are refused
     }
     let missing = || format!("; missing: scores of {}", listed(&gone));
     let idle_ones = || format!("; not used: scores of {}", listed(&idle));
@@ -191,7 +191,8 @@ pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -
     Some(line.concat())
 }
 
-/// The scores of picks in the order of the jury's evaluators, NaN for evaluators that joined since.
+/// The scores of picks in the order of the jury's evaluators, NaN for evaluators that the picks
+/// lack.
 fn scores_in_order(names: &[String], picks: &Picks) -> Result<Vec<Vec<f64>>> {
     let place = |name: &String| picks.names.iter().position(|other| other == name);
     let order: Vec<Option<usize>> = names.iter().map(place).collect();

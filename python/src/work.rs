@@ -2,8 +2,8 @@
 //!
 //! After Ctrl-C the work is asked to stop, which it does at the end of its current unit. If that
 //! takes longer than `PATIENCE`, it is abandoned and stops by itself later, without having changed
-//! anything. Before a permanent change the work asks the caller's thread, which checks for signals
-//! once more (`confirm`).
+//! anything. Before a permanent change the work asks the caller's thread, which first checks for
+//! signals (`confirm`).
 
 use crate::errors::{Error, Result};
 use jurybox_files::{Progress, Table, Warning};
@@ -13,9 +13,9 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the caller's thread checks for signals.
+/// Time between two checks for signals by the caller's thread.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long interrupted work is waited for.
+/// Time that interrupted work is waited for.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Lets work be watched and stopped.
@@ -43,7 +43,7 @@ impl WorkControl {
         self.hear(table, |_| true)
     }
 
-    /// The table with its warnings collected, if `worth` selects them.
+    /// The table with those of its warnings collected that `worth` selects.
     pub(crate) fn hear(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
         let heard = self.heard.clone();
         table.on_warning(move |warning| {
@@ -71,8 +71,8 @@ impl WorkControl {
     }
 }
 
-/// Runs `work` without holding the interpreter. `watch` is called with the count done, the
-/// position, its end (or None) and the unit, `rows` or `runs`.
+/// Runs `work` without holding the interpreter. `watch` is called with the number of rows or runs
+/// done, the position in bytes or runs, its end (or None), and the unit, `rows` or `runs`.
 pub(crate) fn run<T, E>(
     py: Python<'_>,
     watch: Option<&Bound<'_, PyAny>>,
@@ -87,7 +87,7 @@ where
     let asking = sender.clone();
     let ask_caller = move || {
         let (answer, answered) = sync_channel(1);
-        // The receiver may be gone.
+        // Sending fails if the caller has stopped waiting.
         asking.send(WorkMessage::MayChange(answer)).is_ok() && answered.recv().unwrap_or(false)
     };
     let held = WorkControl { ask_caller: Some(Arc::new(ask_caller)), ..control.clone() };

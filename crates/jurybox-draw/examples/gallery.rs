@@ -33,7 +33,7 @@ fn main() -> std::io::Result<()> {
     std::io::stdout().write_all(page("Drawings", &body).as_bytes())
 }
 
-/// A growing series with a growing interval.
+/// Points (x, y, half-width of an interval) that all grow.
 fn growing(rate: f64) -> impl Iterator<Item = (f64, f64, f64)> {
     (0..=200).map(f64::from).map(move |t| (t, rate * t.powf(0.8), 0.3 * t.sqrt()))
 }

@@ -12,7 +12,7 @@ use crate::number;
 pub enum Scale {
     /// Linear.
     Linear,
-    /// Logarithmic, base ten; points that are not positive are left out.
+    /// Logarithmic; points that are not positive are left out.
     Log,
 }
 
@@ -25,12 +25,12 @@ pub(crate) struct Axis {
     to: f64,
 }
 
-/// Larger numbers are not drawn: their differences overflow.
+/// Values of at least this size do not widen an axis: differences between them may overflow.
 const HUGE: f64 = 1e300;
 
 impl Axis {
-    /// An axis around these values. A tight axis fits them closely; others include zero if
-    /// possible.
+    /// An axis from pixel `from` to pixel `to` that spans the usable values. If linear, it includes
+    /// zero unless `tight`.
     pub(crate) fn new(
         scale: Scale,
         values: impl Iterator<Item = f64>,
@@ -47,11 +47,11 @@ impl Axis {
         match scale {
             Scale::Linear => {
                 if !tight {
-                    // The picture of a sum or an error includes zero.
+                    // Sums and errors are compared with zero.
                     (low, high) = (low.min(0.0), high.max(0.0));
                 }
-                // A spread below rounding error counts as a constant, which gets room of its own
-                // size.
+                // If the values differ by rounding error at most, the axis is widened by half their
+                // size (at least 0.5) instead.
                 let spread = high - low;
                 let pad = if spread > 1e-12 * low.abs().max(high.abs()) && spread > 1.0 / HUGE {
                     0.04 * spread
@@ -73,8 +73,8 @@ impl Axis {
         Axis { scale, low, high, from, to }
     }
 
-    /// The position of a value, also outside of the picture, where the clip cuts it. None if the
-    /// value has no position on this scale.
+    /// The pixel position of a value, up to 100 lengths of the axis beyond its ends. None if the
+    /// value is not finite, or not positive on a logarithmic axis.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -82,7 +82,8 @@ impl Axis {
             Scale::Log if value > 0.0 => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             Scale::Log => return None,
         };
-        // Far beyond the edge the exact position does not matter, but viewers dislike huge numbers.
+        // Far beyond the edge the exact position does not matter, and viewers handle huge numbers
+        // badly.
         value.is_finite().then(|| self.from + share.clamp(-100.0, 100.0) * (self.to - self.from))
     }
 
@@ -94,7 +95,8 @@ impl Axis {
         let most = ((self.to - self.from).abs() / 34.0).max(3.0) as usize;
         let enough = if most < 6 { 3 } else { 4 };
         let decades = || self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        // As few ticks a decade as leave enough of them; less than a decade may need linear ones.
+        // The fewest ticks a decade that give enough in all. A short axis has evenly spaced ticks
+        // instead.
         let ticks = [&[1.0][..], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]]
             .into_iter()
             .map(|steps| {
@@ -106,7 +108,7 @@ impl Axis {
             })
             .find(|ticks| ticks.len() >= enough)
             .unwrap_or_else(|| self.even_ticks());
-        // Many decades, or little room: every second, every third, ...
+        // If there are more ticks than fit, every second, third or further one is kept.
         let every = ticks.len().div_ceil(most).max(1);
         ticks.into_iter().step_by(every).collect()
     }

@@ -1,4 +1,4 @@
-//! Horizontal bars around zero with intervals, for weights and contributions.
+//! Horizontal bar charts around zero, with intervals: for weights and contributions.
 
 use crate::colour::Colour;
 use crate::number::short;
@@ -19,9 +19,9 @@ pub struct Bar {
     pub value: f64,
     /// The interval, low and high.
     pub interval: Option<(f64, f64)>,
-    /// Colour of the [`Curve`](crate::Curve) with this style; the first one by default.
+    /// Number of a series colour, as in [`Curve::style`](crate::Curve::style); 0 by default.
     pub style: Option<usize>,
-    /// A colour by its purpose, instead of one of the series.
+    /// A colour by its purpose; if given, `style` is ignored.
     pub colour: Option<Colour>,
     /// Text at the end of the row in [`Bars`]; the value by default.
     pub note: Option<String>,
@@ -37,7 +37,8 @@ impl Bar {
         Bar { name: name.into(), value, interval, style: None, colour: None, note: None }
     }
 
-    /// The largest distance of the value or its interval from zero.
+    /// The largest absolute value among the value and the ends of its interval. Infinite and
+    /// unknown ones are ignored.
     ///
     /// ```
     /// assert_eq!(jurybox_draw::Bar::new("spam", 0.8, Some((-1.5, 1.0))).reach(), 1.5);
@@ -47,7 +48,8 @@ impl Bar {
         [self.value, low, high].into_iter().map(f64::abs).filter(|v| v.is_finite()).fold(0.0, f64::max)
     }
 
-    /// The bar alone, small, for a table cell; a bar of length `largest` reaches the edge.
+    /// The bar alone, 112 pixels wide, for a table cell. Its axis runs from `-largest` to
+    /// `largest`.
     ///
     /// ```
     /// assert!(jurybox_draw::Bar::new("spam", 0.8, None).cell(1.0).starts_with("<svg"));
@@ -77,7 +79,8 @@ impl Bar {
         let zero = room.place(0.0);
         let middle = room.top + 0.5 * room.height;
         svg.titled(&self.title(), |svg| {
-            // The whole row answers the pointer, not only the bar.
+            // A transparent rectangle, so that the tooltip shows on the whole row and not only on
+            // the bar.
             svg.raw(format_args!(
                 "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"transparent\"/>",
                 px(room.left),
@@ -113,7 +116,7 @@ impl Bar {
     }
 }
 
-/// The position of a bar, and the values at its edges.
+/// The pixels that a bar's row fills, and the values at its left and right edges.
 struct BarFrame {
     left: f64,
     right: f64,
@@ -131,7 +134,7 @@ impl BarFrame {
     }
 }
 
-/// Rows of bars: names on the left, values on the right, one line at zero.
+/// A chart with a row for each bar: name on the left, value or note on the right, a line at zero.
 ///
 /// ```
 /// use jurybox_draw::{Bar, Bars};
@@ -141,14 +144,15 @@ impl BarFrame {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bars {
-    /// From top to bottom.
+    /// The bars, from top to bottom.
     pub bars: Vec<Bar>,
 }
 
 const ROW: f64 = 26.0;
 
 impl Bars {
-    /// The bars for a [`page`](crate::page), wide and narrow.
+    /// The chart for a [`page`](crate::page): a wide and a narrow drawing, of which the page shows
+    /// one.
     ///
     /// ```
     /// assert!(jurybox_draw::Bars::default().to_html().contains("class=\"narrow\""));
@@ -157,7 +161,7 @@ impl Bars {
         both(&self.drawn(640.0), &self.drawn(300.0))
     }
 
-    /// The bars for a page, this wide.
+    /// The chart for a page as one drawing, `width` pixels wide.
     pub fn drawn(&self, width: f64) -> String {
         let widest = |texts: &mut dyn Iterator<Item = f64>, most: f64| texts.fold(0.0, f64::max).min(most);
         let left = 10.0 + widest(&mut self.bars.iter().map(|bar| width_of(&bar.name)), 0.36 * width);

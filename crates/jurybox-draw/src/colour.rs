@@ -1,10 +1,11 @@
-//! Colours by what they are for, in light and dark.
+//! The colours of drawings and pages, named by purpose, in light and dark.
 
 /// A colour by its purpose.
 ///
-/// [`Colour::Series`] numbers the curves that appear in several drawings. The colours are Okabe and
-/// Ito's, safe for colour-blind readers, the strongest on paper first. From the ninth on they
-/// repeat, and [dashes](crate::Curve::style) tell them apart.
+/// [`Colour::Series`] takes the number of a curve, so that it looks the same in several drawings.
+/// Its eight colours are those of Okabe and Ito, safe for colour-blind readers, adjusted for
+/// contrast. Numbers from 8 on repeat them, and [dashes](crate::Curve::style) tell the curves
+/// apart.
 ///
 /// ```
 /// use jurybox_draw::Colour;
@@ -39,7 +40,7 @@ pub enum Colour {
     Series(usize),
 }
 
-/// Name, light, dark.
+/// Name of a CSS variable, its light colour and its dark colour.
 type Token = (&'static str, &'static str, &'static str);
 
 const TOKENS: [Token; 11] = [
@@ -56,8 +57,8 @@ const TOKENS: [Token; 11] = [
     ("cool", "#6aa5de", "#2a62a6"),
 ];
 
-/// Okabe and Ito's colours. Orange, yellow, sky blue and purple are darker on light paper and blue
-/// is lighter on dark, so that lines and background have a contrast of at least 3 to 1.
+/// The colours of Okabe and Ito, darkened on light paper or lightened on dark where needed. Lines
+/// and background have a contrast of at least 3 to 1.
 const SERIES: [Token; 8] = [
     ("series-1", "#0072b2", "#4ba3e3"),
     ("series-2", "#d55e00", "#f0803c"),
@@ -71,7 +72,7 @@ const SERIES: [Token; 8] = [
 
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 
-/// The dash pattern of the curve with this number.
+/// The dash pattern of the curve with this number; empty for a solid line.
 pub(crate) fn dashes(style: usize) -> &'static str {
     DASHES[(style / SERIES.len()) % DASHES.len()]
 }
@@ -94,18 +95,18 @@ impl Colour {
         }
     }
 
-    /// The colour as a CSS variable that [`style`](crate::style) defines, for markup on a page.
+    /// The colour as a CSS variable for markup on a page; [`style`](crate::style) defines it.
     pub fn variable(self) -> String {
         format!("var(--{})", self.token().0)
     }
 
-    /// The light colour itself, for drawings in a file of their own.
+    /// The light colour itself as a hexadecimal code, for drawings that are files of their own.
     pub(crate) fn light(self) -> String {
         self.token().1.into()
     }
 }
 
-/// The CSS variables of the light or the dark page.
+/// Definitions of all CSS variables, with their light or dark colours.
 pub(crate) fn variables(dark: bool) -> String {
     TOKENS.iter().chain(&SERIES).fold(String::new(), |css, (name, light, night)| {
         css + "--" + name + ":" + if dark { night } else { light } + ";"

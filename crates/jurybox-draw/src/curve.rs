@@ -1,4 +1,4 @@
-//! Curves of a plot.
+//! The data and the looks of one curve of a plot.
 
 use crate::Colour;
 
@@ -12,16 +12,16 @@ use crate::Colour;
 pub struct Curve {
     /// Name, written at the end of the line.
     pub name: String,
-    /// Points (x, y) with x ascending. A y that is not a number leaves a gap.
+    /// Points (x, y) with x ascending. A y that is not finite leaves a gap.
     pub points: Vec<(f64, f64)>,
-    /// Interval as (x, low, high); may be empty.
+    /// Intervals as (x, low, high), x ascending; may be empty.
     pub band: Vec<(f64, f64, f64)>,
     /// Whether this is a reference rather than a measurement: thin, grey and dotted.
     pub reference: bool,
-    /// Number of the colour and dashes; by default the position in the plot. Set it for the same
-    /// look in several plots.
+    /// Number of the colour and dashes; by default the position among the plot's curves that are
+    /// not references. Set it for the same look in several plots.
     pub style: Option<usize>,
-    /// A colour by its purpose, instead of one of the series.
+    /// A colour by its purpose; if given, it replaces the colour of `style`.
     pub colour: Option<Colour>,
 }
 
@@ -36,7 +36,7 @@ impl Curve {
         Curve { name: name.into(), points, band: Vec::new(), reference: false, style: None, colour: None }
     }
 
-    /// A curve of estimates with 95% intervals: x, mean, and half the width of the interval. Points
+    /// A curve of estimates with intervals: x, mean, and half the width of the interval. Points
     /// whose half-width is not finite have no interval.
     ///
     /// ```

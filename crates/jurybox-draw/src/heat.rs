@@ -1,4 +1,4 @@
-//! Heat maps: a square of values around zero, such as correlations.
+//! Heat maps: square tables of values around zero, such as correlations.
 
 use crate::colour::Colour;
 use crate::escape::escaped;
@@ -6,7 +6,7 @@ use crate::order::by_likeness;
 use crate::svg::{Ground, Svg, both, px, width_of};
 use std::fmt::Write;
 
-/// A map of values from -1 to 1 between every pair of names.
+/// A square of values from -1 to 1, one for each pair of names, row by column.
 ///
 /// ```
 /// use jurybox_draw::HeatMap;
@@ -16,19 +16,21 @@ use std::fmt::Write;
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeatMap {
     names: Vec<String>,
-    /// Row-major.
+    /// The values, row after row.
     values: Vec<f64>,
 }
 
-/// Share of the end colour in the strongest cells: numbers stay readable on them.
+/// Share of the warm or cool colour in the strongest cells. Numbers stay readable on them.
 pub(crate) const DEPTH: f64 = 0.9;
-/// Largest cell, smallest cell with its number written in it, and smallest cell of all.
+/// Largest side of a cell, in pixels.
 const LARGEST: f64 = 46.0;
+/// Smallest side of a cell that has its number written in it.
 const NUMBERED: f64 = 34.0;
+/// Smallest side of any cell.
 const SMALLEST: f64 = 7.0;
 
 impl HeatMap {
-    /// A map in the order of the names; NaN means unknown.
+    /// A map in the order of the names. `value(row, column)` gives the values; NaN means unknown.
     ///
     /// ```
     /// let empty = jurybox_draw::HeatMap::new::<&str>(&[], |_, _| 0.0);
@@ -40,7 +42,7 @@ impl HeatMap {
         HeatMap { names: names.iter().map(|name| name.as_ref().to_string()).collect(), values }
     }
 
-    /// Reorders the names so that similar ones are neighbours and groups show as squares.
+    /// Reorders the names by clustering: names with large values between them become neighbours.
     ///
     /// ```
     /// use jurybox_draw::HeatMap;
@@ -54,7 +56,8 @@ impl HeatMap {
         self.only(&order)
     }
 
-    /// Keeps at most `most` names: those with the strongest value against another name.
+    /// Keeps at most `most` names: those with the largest absolute value against another name.
+    /// Their order stays.
     ///
     /// ```
     /// use jurybox_draw::HeatMap;
@@ -86,8 +89,8 @@ impl HeatMap {
 
     /// The map as an HTML table for a [`page`](crate::page).
     ///
-    /// It is lighter than a drawing, readable on a phone, and screen readers read it cell by cell.
-    /// Rows have names and numbers, columns the same numbers.
+    /// Screen readers read it cell by cell, unlike a drawing. Each row has a number and a name,
+    /// each column only the number.
     ///
     /// ```
     /// use jurybox_draw::HeatMap;
@@ -122,7 +125,8 @@ impl HeatMap {
         self.values[i * self.names.len() + j]
     }
 
-    /// The map for a [`page`](crate::page), wide and narrow.
+    /// The map for a [`page`](crate::page): a wide and a narrow drawing, of which the page shows
+    /// one.
     ///
     /// ```
     /// let map = jurybox_draw::HeatMap::new(&["spam"], |_, _| 1.0);
@@ -132,20 +136,21 @@ impl HeatMap {
         both(&self.drawn(820.0), &self.drawn(300.0))
     }
 
-    /// The map for a page, at most this wide unless its cells would be too small to see.
+    /// The map for a page as one drawing. It is wider than `width` only if the smallest cells or
+    /// the legend need more.
     pub fn drawn(&self, width: f64) -> String {
         let n = self.names.len();
         let longest = self.names.iter().map(|name| width_of(name)).fold(0.0, f64::max);
         let margin = (longest + 12.0).min(0.36 * width);
         let cell = ((width - margin - 2.0) / n.max(1) as f64).clamp(SMALLEST, LARGEST).floor();
         let size = n as f64 * cell;
-        // Column names hang below at an angle; their ends fill the corner under the row names.
+        // Column names hang below the map, turned by 40 degrees.
         let (cos, sin) = (0.766, 0.643);
         let hang = (margin - 12.0).min(longest);
         let scale_at = size + sin * hang + 26.0;
         let whole = (margin + size + 2.0).max(margin.max(60.0) + 140.0);
         let mut svg = Svg::new(whole, scale_at + 30.0, "Heat map", Ground::Page);
-        // Cells too small for every name show every second one, or fewer.
+        // Cells lower than a line of text (13 pixels) have every second name.
         let every = (13.0 / cell).ceil().max(1.0) as usize;
         for (i, name) in self.names.iter().enumerate() {
             let middle = (i as f64 + 0.5) * cell;
@@ -180,10 +185,10 @@ impl HeatMap {
     }
 }
 
-/// Number of shades in a table on either side of zero.
+/// Number of shades in a table for positive values, and for negative ones.
 const SHADES: u8 = 8;
 
-/// The CSS class of a value's shade.
+/// The CSS class of a value: its shade, `none` near zero, or `unknown` for NaN.
 fn shade_of(value: f64) -> String {
     let step = (value.abs().min(1.0) * f64::from(SHADES)).round();
     match value {
@@ -193,7 +198,7 @@ fn shade_of(value: f64) -> String {
     }
 }
 
-/// The CSS rules of the shades.
+/// The CSS rules of the shades in tables.
 pub(crate) fn shades() -> String {
     let mut rules = String::new();
     for (name, colour) in [("warm", Colour::Warm), ("cool", Colour::Cool)] {
@@ -209,7 +214,7 @@ pub(crate) fn shades() -> String {
     rules
 }
 
-/// Two digits without the leading zero, which fit a small cell.
+/// At most two decimals, without a leading zero, to fit a small cell; a dash if not finite.
 fn brief(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -240,7 +245,7 @@ fn shade(svg: &mut Svg, value: f64, (x, y): (f64, f64), (width, height): (f64, f
     svg.raw(format_args!("<rect {place} fill=\"{colour}\" fill-opacity=\"{share:.3}\"/>"));
 }
 
-/// The legend of the shades.
+/// Draws the legend of the shades: from -1 to 1.
 fn write_scale(svg: &mut Svg, left: f64, top: f64) {
     const STEPS: i32 = 8;
     const WIDE: f64 = 15.0;

@@ -1,4 +1,4 @@
-//! Tooltips of plots: vertical strips behind the curves with the value of each curve.
+//! Tooltips of plots: invisible vertical strips behind the curves, each with the values at one x.
 
 use crate::axis::Axis;
 use crate::curve::Curve;
@@ -6,20 +6,20 @@ use crate::number::short;
 use crate::svg::{Svg, px};
 use std::fmt::Write;
 
-/// Minimum width of a strip in pixels: a hand cannot tell closer ones apart.
+/// Minimum distance in pixels between the points that two neighbouring strips are about.
 const NARROWEST: f64 = 14.0;
-/// Minimum width of a strip with data for a script, which is heavier.
+/// The minimum distance on a page with a script, where each strip takes more bytes.
 const NARROWEST_LIVE: f64 = 24.0;
-/// Maximum number of lines in a tooltip; longer ones run off the screen.
+/// Maximum number of curves in a tooltip; more would run off the screen.
 const MOST_LINES: usize = 14;
-/// Up to this many lines strips have their minimum width. More lines take wider strips, so that
-/// tooltips do not outweigh the drawing.
+/// With more curves than this, strips are wider in proportion, so that tooltips take fewer bytes.
 const FEW_LINES: usize = 4;
 
-/// Maps a horizontal position to milliseconds since 1970; none if it has no time.
+/// Maps a value of the horizontal axis to milliseconds since 1970; None if it has no time.
 pub(crate) type TimeOf<'a> = &'a dyn Fn(f64) -> Option<i64>;
 
-/// Names of the axes and position of the plotting area; for a page with a script, also the clock.
+/// Label of the horizontal axis, and the pixels of the plotting area. For a page with a script,
+/// `live` is the clock and the vertical axis.
 pub(crate) struct Area<'a> {
     pub(crate) x_label: &'a str,
     pub(crate) live: Option<(TimeOf<'a>, &'a Axis)>,
@@ -29,7 +29,7 @@ pub(crate) struct Area<'a> {
     pub(crate) floor: f64,
 }
 
-/// Writes the strips and returns their positions.
+/// Writes the strips and returns the values of the horizontal axis that they are about.
 pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>) -> Vec<f64> {
     let lines = curves.len().clamp(FEW_LINES, MOST_LINES) as f64 / FEW_LINES as f64;
     let narrowest = if area.live.is_some() { NARROWEST_LIVE } else { NARROWEST } * lines;
@@ -41,7 +41,7 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
         .filter(|(at, _)| (area.left..=area.right).contains(at))
         .collect();
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // The last point is the one that people ask for.
+    // From the right, so that the last point always has a strip.
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for place in places.into_iter().rev() {
         if kept.last().is_none_or(|last| last.0 - place.0 >= narrowest) {
@@ -49,7 +49,7 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
         }
     }
     kept.reverse();
-    // Many strips share one group of attributes.
+    // For a script, the fill is written once, on a group around all strips.
     let fill = if area.live.is_some() { "" } else { " fill=\"transparent\"" };
     if area.live.is_some() {
         svg.raw(format_args!("<g fill=\"transparent\">"));
@@ -75,11 +75,11 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
     kept.into_iter().map(|(_, value)| value).collect()
 }
 
-/// A curve's value at one position: number of the curve, height, and text.
+/// A curve's value at one x: number of the curve, y, and the text of the tooltip.
 type CurveValue = (usize, f64, String);
 
-/// Values of all curves at `x`, highest first, limited to what a tooltip holds; and how many are
-/// left out.
+/// The curves that have a finite point at exactly `x`, highest first, at most `MOST_LINES`; and the
+/// number of those left out.
 fn there(curves: &[Curve], x: f64) -> (Vec<CurveValue>, usize) {
     let value = |(at, curve): (usize, &Curve)| {
         let point = curve.points.iter().find(|point| point.0 == x && point.1.is_finite())?;
@@ -92,7 +92,7 @@ fn there(curves: &[Curve], x: f64) -> (Vec<CurveValue>, usize) {
     (there, more)
 }
 
-/// The values as text, one a line.
+/// The text of a tooltip: x, and a line for each value.
 fn text((there, more): &(Vec<CurveValue>, usize), x: f64, x_label: &str) -> String {
     let mut text = format!("{x_label} {}", short(x));
     for (_, _, line) in there {
@@ -104,8 +104,8 @@ fn text((there, more): &(Vec<CurveValue>, usize), x: f64, x_label: &str) -> Stri
     text
 }
 
-/// Attributes for a script: position and time of the strip, and for each line of its text the
-/// number of the curve and its height.
+/// Attributes for a script: the strip's pixel position, its time if known, and for each value in
+/// the tooltip the number of the curve and its pixel height.
 fn marks((there, _): &(Vec<CurveValue>, usize), (place, time): (f64, Option<i64>), y: &Axis) -> String {
     let mut marks = format!(" data-x=\"{}\"", px(place));
     if let Some(time) = time {
@@ -123,7 +123,7 @@ pub(crate) fn value_of(curve: &Curve, (x, y): (f64, f64)) -> String {
     let interval = curve.band.iter().find(|band| band.0 == x);
     let interval =
         interval.map_or(String::new(), |band| format!(" ({} to {})", short(band.1), short(band.2)));
-    // Each value has one line.
+    // A line break in the name would split the entry.
     format!("{}: {}{interval}", curve.name.replace(char::is_control, " "), short(y))
 }
 

@@ -1,10 +1,10 @@
-//! Labels at line ends, moved apart where they would overlap (isotonic least squares).
+//! Labels at line ends, moved apart where they would overlap (isotonic regression).
 
 use crate::svg::{Svg, px};
 
 /// A line's end and its label.
 pub(crate) struct End<'a> {
-    /// Height of the line's end.
+    /// Pixel position of the line's last point.
     pub(crate) at: (f64, f64),
     pub(crate) name: &'a str,
     pub(crate) title: String,
@@ -13,17 +13,18 @@ pub(crate) struct End<'a> {
     pub(crate) width: f64,
 }
 
-/// Distance between two labels where there is room, and the minimum.
+/// Minimum distance of two labels in pixels where there is room for it.
 const STEP: f64 = 16.0;
+/// Minimum distance of two labels in a crowded plot; labels beyond that are left out.
 const CLOSEST: f64 = 13.0;
 
-/// The heights nearest to the wanted ones in least squares, at least `step` apart and within the
-/// bounds.
+/// The heights nearest to `wanted` in least squares that are at least `step` apart and between
+/// `top` and `floor`.
 ///
-/// The wanted heights are ascending, and `step` times their number fits between the bounds.
+/// `wanted` is ascending, and `step` times the number of gaps fits between the bounds.
 fn apart(wanted: &[f64], step: f64, top: f64, floor: f64) -> Vec<f64> {
-    // After subtracting multiples of `step`, heights only have to be non-decreasing: pool adjacent
-    // violators.
+    // After subtracting multiples of `step`, heights only have to be non-decreasing: isotonic
+    // regression by pooling adjacent violators.
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for (at, height) in wanted.iter().enumerate() {
         let mut pool = (height - at as f64 * step, 1);
@@ -38,8 +39,8 @@ fn apart(wanted: &[f64], step: f64, top: f64, floor: f64) -> Vec<f64> {
     flat.enumerate().map(|(at, height)| height.min(last).max(top) + at as f64 * step).collect()
 }
 
-/// Writes labels to the right of a picture that spans `top` to `floor`: as many as there is room
-/// for, in the given order.
+/// Writes labels to the right of a picture that spans `top` to `floor`. If there is no room for
+/// all, the last ones given are left out and counted.
 pub(crate) fn write_ends(svg: &mut Svg, mut ends: Vec<End<'_>>, right: f64, room: f64, top: f64, floor: f64) {
     let most = ((floor - top) / CLOSEST) as usize;
     let left_out = if ends.len() > most + 1 { ends.len() - most } else { 0 };
@@ -58,7 +59,7 @@ pub(crate) fn write_ends(svg: &mut Svg, mut ends: Vec<End<'_>>, right: f64, room
                 dashes => format!(" stroke-dasharray=\"{dashes}\""),
             };
             if end.at.0 < right - 4.0 {
-                // The line ends early: its label still stands at the edge.
+                // The line ends early: a dotted line leads to its label at the right edge.
                 svg.raw(format_args!(
                     "<path d=\"M{} {wanted:.1}H{right}\" fill=\"none\" stroke=\"{colour}\" stroke-opacity=\".35\" \
                      stroke-dasharray=\"1 3\"/>",

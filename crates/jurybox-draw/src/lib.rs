@@ -2,17 +2,17 @@
 //!
 //! # Design
 //!
-//! A drawing is a value ([`Plot`], [`HeatMap`], [`Bars`]) or a function ([`sparkline`]) from
-//! numbers and names to text. It uses no canvas, clock, randomness or file.
+//! [`Plot`], [`HeatMap`], [`Bars`] and [`sparkline`] turn names and numbers into text. They use no
+//! canvas, clock, randomness or file.
 //!
-//! - Every string from outside passes [`escaped`], in one place, so no name can leave its label.
+//! - Names, labels and table cells all pass [`escaped`], so no name can leave its place.
 //! - Colours are named by purpose ([`Colour`]). On a [`page`] they are CSS variables and follow the
 //!   reader's light or dark mode. In a file of its own a drawing uses the light values, because
-//!   picture viewers do not know variables.
-//! - Curves are labelled at their ends, and values show under the pointer (`<title>`).
+//!   many picture viewers do not know variables.
+//! - Curves can be labelled at their ends, and values show under the pointer (`<title>`).
 //! - A drawing that must be readable on a phone is drawn twice, wide and narrow; the page shows
 //!   one.
-//! - A page loads nothing and runs nothing, and its security policy says so.
+//! - A page loads nothing and runs no script, and its Content-Security-Policy says so.
 //!
 //! ```
 //! use jurybox_draw::{Curve, Plot, Scale, page};

@@ -1,6 +1,7 @@
 //! Numbers formatted for people.
 
-/// Formats a number with the digits worth reading; a dash for NaN.
+/// Formats a number for people, with at most four decimals. Beyond a million and below 0.001 in
+/// size, but for 0, it is in scientific notation; NaN is a dash.
 ///
 /// ```
 /// use jurybox_draw::short;
@@ -25,7 +26,7 @@ pub fn short(value: f64) -> String {
     trimmed(&text).into()
 }
 
-/// A count with its noun, with an English plural in `s`.
+/// A count with its noun, to which `s` is added unless the count is 1.
 ///
 /// ```
 /// use jurybox_draw::counted;
@@ -35,12 +36,13 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Removes trailing zeros after the decimal point.
+/// Removes trailing zeros after the decimal point, and the point if no decimals are left.
 pub(crate) fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// Formats the ticks of an axis in one unit, with enough digits to tell neighbours apart.
+/// Formats the ticks of a linear axis with enough digits to tell neighbours apart. All are in the
+/// unit (k, M, G) of the largest, or in scientific notation if it is tiny or huge.
 pub(crate) fn ticks(values: &[f64], step: f64) -> Vec<String> {
     let largest = values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
     let (size, sign) = match () {
@@ -53,7 +55,7 @@ pub(crate) fn ticks(values: &[f64], step: f64) -> Vec<String> {
         () if largest >= 1e4 => (1e3, "k"),
         () => (1.0, ""),
     };
-    // Two digits beyond the step's own: it is 1, 2, 2.5 or 5 times a power of ten.
+    // Two decimals beyond the first digit of the step, which may be 2.5 times a power of ten.
     let decimals = (2.0 - (step / size).log10().floor()).clamp(0.0, 12.0) as usize;
     values
         .iter()
@@ -64,7 +66,7 @@ pub(crate) fn ticks(values: &[f64], step: f64) -> Vec<String> {
         .collect()
 }
 
-/// Formats a tick of a log axis, each in a unit of its own.
+/// Formats a tick of a logarithmic axis in the unit (k, M, G) of its own size.
 pub(crate) fn tick(value: f64) -> String {
     match value.abs() {
         size if !(1e-3..1e12).contains(&size) => scientific(value, 3),

@@ -1,9 +1,10 @@
-//! Seriation: average-linkage clustering that orders similar things side by side.
+//! Seriation by average-linkage clustering: orders similar things side by side.
 
-/// Orders 0 to n - 1 so that similar ones are neighbours; `likeness` compares two of them.
+/// Orders 0 to n - 1 so that similar ones are neighbours. `alike` gives the similarity of two.
 ///
-/// Average-linkage agglomerative clustering: the two most similar groups are joined, and each join
-/// turns its groups so that their most similar ends meet. NaN counts as not similar. Takes O(n^3).
+/// Average-linkage agglomerative clustering: the two most similar groups are joined until one is
+/// left. Each join turns the groups so that their most similar ends meet. A similarity that is not
+/// finite counts as 0. Takes O(n^3).
 pub(crate) fn by_likeness(n: usize, alike: impl Fn(usize, usize) -> f64) -> Vec<usize> {
     let known = |i: usize, j: usize| {
         let both = [alike(i, j), alike(j, i)].map(|v| if v.is_finite() { v } else { 0.0 });
@@ -15,7 +16,7 @@ pub(crate) fn by_likeness(n: usize, alike: impl Fn(usize, usize) -> f64) -> Vec<
         let mut best = (0, 1);
         for a in 0..groups.len() {
             for b in a + 1..groups.len() {
-                // Equal likeness keeps the first pair, so that the order is deterministic.
+                // Of equally similar pairs the first is joined, so that the order is deterministic.
                 if mean[a][b] > mean[best.0][best.1] {
                     best = (a, b);
                 }
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn groups_that_were_scattered_stand_together() {
-        // Even numbers are similar, odd ones are, and 3 is a little similar to the even ones.
+        // Numbers of the same parity are similar, and 3 is a little similar to the even ones.
         let alike = |i: usize, j: usize| match (i % 2 == j % 2, i == 3 || j == 3) {
             (true, _) => 0.9,
             (false, true) => 0.4,

@@ -4,12 +4,11 @@ use crate::colour::variables;
 use crate::escape::escaped;
 use crate::heat::shades;
 
-/// A page that loads nothing, runs nothing, reads well from 320 pixels on, follows the reader's
-/// light or dark mode, and prints.
+/// A page that loads nothing, runs no script, follows the reader's light or dark mode, and prints.
 ///
 /// `body` is markup: text from outside must pass [`escaped`] first. It may use the classes of
-/// [`style`]: `lead`, `advice` and `small` for paragraphs, `scroll` around tables, `words` for a
-/// table of text rather than numbers, `grid` for small drawings side by side.
+/// [`style`], such as `lead`, `advice` and `small` for paragraphs, or `scroll` around tables.
+/// `words` is for tables of text, and `grid` for small drawings side by side.
 ///
 /// ```
 /// let html = jurybox_draw::page("Q & A", "<p>Nothing yet.</p>");
@@ -96,10 +95,10 @@ figure,tr,svg{break-inside:avoid}
 }
 ";
 
-/// The style sheet of [`page`]: its rules, and a light and a dark variable for each
-/// [`Colour`](crate::Colour).
+/// The style sheet of [`page`]: its rules, the shades of heat maps, and a light and a dark variable
+/// for each [`Colour`](crate::Colour).
 ///
-/// For pages with another shell, such as those that run scripts of their own.
+/// It serves pages that are not made by [`page`], such as those with scripts.
 ///
 /// ```
 /// assert!(jurybox_draw::style().contains("prefers-color-scheme:dark"));
@@ -114,7 +113,7 @@ pub fn style() -> String {
     )
 }
 
-/// A sentence as markup: escaped, with text between backticks as code.
+/// Text as markup: escaped, with what is between two backticks as code.
 ///
 /// ```
 /// use jurybox_draw::prose;
@@ -136,7 +135,7 @@ pub fn prose(text: &str) -> String {
     html
 }
 
-/// A list of warnings; empty if there are none.
+/// A list of warnings as markup, each formatted by [`prose`]; an empty string if there are none.
 ///
 /// ```
 /// use jurybox_draw::warnings;
@@ -151,7 +150,8 @@ pub fn warnings(list: &[String]) -> String {
     format!("<ul class=\"warnings\">{items}</ul>")
 }
 
-/// A table of texts: the first column labels the row, the others are numbers.
+/// A table of texts as markup, all escaped. [`style`] aligns the first column left, as row labels,
+/// and the others right, as numbers.
 ///
 /// ```
 /// let html = jurybox_draw::table(&["policy", "regret"], &[["esag", "12"], ["<b>", "40"]]);

@@ -1,4 +1,4 @@
-//! Line plots: hairline grid, few ticks, labels at line ends, values under the pointer.
+//! Line plots with a light grid, few ticks, labels at line ends, and values under the pointer.
 
 use crate::axis::{Axis, Scale};
 use crate::colour::{Colour, dashes};
@@ -62,19 +62,20 @@ pub struct Frame {
     pub width: f64,
     /// Height of the whole picture in pixels.
     pub height: f64,
-    /// Maximum width for curve names on the right; 0 draws no names.
+    /// Maximum width of the right margin with the curves' names; 0 draws no names.
     pub legend: f64,
-    /// Whether the axes fit the curves and references closely and intervals are bars, as for
-    /// separate estimates. Otherwise the picture includes zero, may leave out a far reference, and
-    /// draws intervals as bands.
+    /// Whether the axes fit the data closely and intervals are vertical bars, as for separate
+    /// estimates. Otherwise intervals are bands, references do not widen a linear vertical axis,
+    /// and linear axes include zero. The exception is a horizontal axis whose values are all
+    /// negative.
     pub tight: bool,
     ground: Ground,
-    /// Whether values show under a pointer. Phones have none.
+    /// Whether tooltips show values under the pointer; phones have no pointer.
     hover: bool,
 }
 
 impl Frame {
-    /// A large picture that includes zero.
+    /// A large picture whose linear axes include zero.
     const FULL: Frame =
         Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page, hover: true };
 
@@ -87,7 +88,7 @@ impl Frame {
         Frame { width, height, legend, tight: true, ground: Ground::Page, hover: true }
     }
 
-    /// A picture of the given size that includes zero.
+    /// A picture of the given size whose linear axes include zero.
     ///
     /// ```
     /// assert!(!jurybox_draw::Frame::from_zero(720.0, 280.0, 150.0).tight);
@@ -96,7 +97,7 @@ impl Frame {
         Frame { width, height, legend, tight: false, ground: Ground::Page, hover: true }
     }
 
-    /// Changes the target to a file: own background, and colours that do not need a page.
+    /// Makes the drawing a file of its own: with a background, and colours that do not need a page.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -139,11 +140,11 @@ struct Layout {
     y: Axis,
 }
 
-/// How far a marker extends beyond its point.
+/// Room in pixels for the marker of a point on the right edge.
 const MARK: f64 = 4.0;
 
 impl Plot {
-    /// The plot as a file of its own, in light colours.
+    /// The plot as an SVG file of its own, 860 by 400 pixels, in light colours.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Plot, Scale};
@@ -161,7 +162,8 @@ impl Plot {
         self.drawn(&Frame::FULL.for_file())
     }
 
-    /// The plot for a [`page`](crate::page), wide and narrow.
+    /// The plot for a [`page`](crate::page): a wide and a narrow drawing, of which the page shows
+    /// one.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Plot, Scale};
@@ -179,7 +181,7 @@ impl Plot {
         self.in_both(&Frame::FULL)
     }
 
-    /// The plot for a page in the given frame, and in its narrow version for phones.
+    /// The plot for a page: drawn in the given frame, and in its narrow version for phones.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -198,11 +200,12 @@ impl Plot {
         both(&self.drawn(frame), &self.drawn(&frame.narrow()))
     }
 
-    /// The plot for a page whose script shows a crosshair.
+    /// The plot for a page whose script shows a crosshair; its narrow version has no data for a
+    /// script.
     ///
-    /// Each strip under the pointer carries its horizontal position (`data-x`), its time in
-    /// milliseconds since 1970 as `clock` gives it (`data-t`), and the heights of the curves there
-    /// (`data-y`).
+    /// Each strip under the pointer carries its pixel position (`data-x`) and its time in
+    /// milliseconds since 1970 (`data-t`). `clock` maps a value of the horizontal axis to that
+    /// time. `data-y` lists each curve's number and pixel height there.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -223,7 +226,7 @@ impl Plot {
         both(&self.drawn_by(frame, Some(&clock)), &self.drawn(&frame.narrow()))
     }
 
-    /// The plot in the given frame.
+    /// The plot as one drawing in the given frame.
     pub fn drawn(&self, frame: &Frame) -> String {
         self.drawn_by(frame, None)
     }
@@ -241,9 +244,9 @@ impl Plot {
         let live = clock.map(|clock| (clock, y));
         let area = Area { x_label: &self.x_label, live, left, right, top, floor };
         let told = if frame.hover { Some(hover::strips(&mut svg, &self.curves, x, &area)) } else { None };
-        // A nested drawing clips without an id, which could clash with another on the page. It
-        // leaves room for the marker of the last point on the edge. The strips below it answer the
-        // pointer.
+        // A nested drawing clips without an id, which could clash with another on the page. It has
+        // room for the marker of a point on the right edge. It ignores the pointer, which reaches
+        // the strips below it.
         let (w, h) = (px(right - left + MARK), px(floor - top));
         let (l, t) = (px(left), px(top));
         svg.raw(format_args!(
@@ -287,8 +290,8 @@ impl Plot {
         let titles = [&self.title, &self.y_label].into_iter().filter(|text| !text.is_empty()).count();
         let (right, top) = (frame.width - legend, 14.0 + 19.0 * titles as f64);
         let floor = frame.height - if self.x_label.is_empty() { 26.0 } else { 42.0 };
-        // Bounds may lie far above: a log axis includes them, a linear one would be flattened by
-        // them.
+        // References such as theoretical bounds may lie far above the curves and would flatten a
+        // linear axis.
         let log = self.y_scale == Scale::Log;
         let all = log || frame.tight;
         let ys = self.curves.iter().filter(|curve| all || !curve.reference).flat_map(|curve| {
@@ -299,12 +302,12 @@ impl Plot {
         let widest = y.ticks().iter().map(|tick| width_of(&tick.1)).fold(0.0, f64::max);
         let left = (widest + 14.0).max(30.0);
         let xs = || self.curves.iter().flat_map(|curve| curve.points.iter().map(|p| p.0));
-        // Zero is the present where all values are negative times: it need not be in the picture,
-        // and ticks are placed where data is.
+        // If all values are negative, they are times before the present (zero): the axis need not
+        // reach it.
         let close = frame.tight || xs().all(|value| value.is_nan() || value < 0.0);
         let mut x = Axis::new(self.x_scale, xs(), left, right, close);
         if !frame.tight {
-            // Lines run to the edge, where their names are; separate estimates keep away from it.
+            // The last point lies on the right edge, beside the curves' names.
             let last = xs().filter_map(|value| x.place(value)).fold(left, f64::max);
             let stretch = (right - left) / (last - left).max(1.0);
             x = Axis::new(self.x_scale, xs(), left, left + stretch * (right - left), close);
@@ -343,7 +346,7 @@ impl Plot {
         svg.aside(0.5 * (left + right), frame.height - 7.0, "middle", &self.x_label);
     }
 
-    /// Colour, dashes and width of each curve.
+    /// Colour, dashes and line width of each curve.
     fn looks(&self, svg: &Svg) -> Vec<(String, &'static str, f64)> {
         let mut count = 0;
         let mut looks = Vec::with_capacity(self.curves.len());
@@ -360,14 +363,14 @@ impl Plot {
     }
 }
 
-/// A path through all finite points, with a gap at each point that is not finite.
+/// A path through the points, simplified, with a gap at each point that an axis cannot place.
 fn path(points: impl Iterator<Item = (f64, f64)>, x: &Axis, y: &Axis) -> String {
     let places: Vec<Option<(f64, f64)>> = points.map(|(px, py)| x.place(px).zip(y.place(py))).collect();
     let mut d = String::new();
     for stretch in places.split(Option::is_none).filter(|stretch| !stretch.is_empty()) {
         let places: Vec<(f64, f64)> = stretch.iter().flatten().copied().collect();
         for (at, (x, y)) in thinned(&places).into_iter().enumerate() {
-            // A single point between gaps is a line of length zero, which round caps draw as a dot.
+            // The line of length zero makes round caps draw a single point between gaps as a dot.
             let (pen, dot) = if at == 0 { ("M", "h0") } else { ("L", "") };
             let _ = write!(d, "{pen}{} {}{dot}", px(x), px(y));
         }
@@ -394,7 +397,8 @@ fn line(
     ));
 }
 
-/// Draws a dot for each point if there are few. Dots without a strip have their own tooltip.
+/// Draws a dot for each point if there are at most 12. `told` has the x values of the strips; a dot
+/// at another x has a tooltip of its own.
 fn marks(
     svg: &mut Svg,
     curve: &Curve,
@@ -423,7 +427,8 @@ fn marks(
 }
 
 fn band(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
-    // Below a log axis the band leaves the picture; the clip cuts it.
+    // A logarithmic axis has no place for zero: such lower ends lie below the picture, and are
+    // clipped.
     let floor = |v: f64| if y.scale == Scale::Log { v.max(y.low / 10.0) } else { v };
     let usable = || {
         let log = y.scale == Scale::Log;
@@ -445,7 +450,7 @@ fn band(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
     }
 }
 
-/// Draws a vertical bar for each interval.
+/// Draws a vertical line for each interval.
 fn bars(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
     for band in &curve.band {
         let Some(((at, low), high)) = x.place(band.0).zip(y.place(band.1)).zip(y.place(band.2)) else {
@@ -479,8 +484,8 @@ mod tests {
             assert!(plot.to_svg().contains(&format!(">{tick}</text>")), "{x_scale:?}: {tick}");
         }
     }
-    /// Two times a minute ago, three seconds apart. An axis that included the present would put all
-    /// its ticks there.
+    /// Two points a minute ago, three seconds apart: at least three ticks of the axis are in the
+    /// picture.
     #[test]
     fn what_was_long_ago_has_ticks_of_its_own() {
         let plot = Plot {

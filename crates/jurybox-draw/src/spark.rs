@@ -8,10 +8,10 @@ use std::fmt::Write;
 const WIDTH: f64 = 112.0;
 const HEIGHT: f64 = 22.0;
 
-/// A small line chart with a dot at its last value, and the numbers under the pointer.
+/// A small line chart with a dot at its last known value, and the main numbers under the pointer.
 ///
 /// It has the colour of a [`Curve`](crate::Curve) with this style. A hairline marks zero if it lies
-/// within the values; a value that is not a number is a gap.
+/// between the values. A value that is not finite leaves a gap.
 ///
 /// ```
 /// let line = jurybox_draw::sparkline("spam", &[0.1, 0.4, 0.3], 0);

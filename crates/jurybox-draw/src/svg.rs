@@ -1,4 +1,4 @@
-//! SVG elements, and the two targets of a drawing: a page or a file.
+//! Writes SVG elements, for the two targets of a drawing: a page or a file.
 
 use crate::colour::Colour;
 use crate::escape::escaped;
@@ -10,11 +10,11 @@ use std::fmt::Write;
 pub(crate) enum Ground {
     /// A page, whose CSS variables give the colours.
     Page,
-    /// A file of its own, in light colours on a background.
+    /// An SVG file of its own, in light colours on a background.
     File,
 }
 
-/// A drawing under construction. Text and titles are escaped here and nowhere else.
+/// A drawing under construction. Its texts, labels and titles are all escaped here.
 pub(crate) struct Svg {
     text: String,
     ground: Ground,
@@ -63,7 +63,7 @@ impl Svg {
         }
     }
 
-    /// Adds markup made of numbers and colours alone.
+    /// Adds markup unescaped: it must be made of fixed text, numbers and colours alone.
     pub(crate) fn raw(&mut self, markup: std::fmt::Arguments<'_>) {
         let _ = self.text.write_fmt(markup);
     }
@@ -86,7 +86,7 @@ impl Svg {
         self.word(x, y, anchor, &more, text);
     }
 
-    /// Adds a name shortened to its room; a shortened name shows whole under the pointer.
+    /// Adds a name, shortened to `room` pixels; a shortened name has the whole name as its tooltip.
     pub(crate) fn name(&mut self, x: f64, y: f64, anchor: &str, room: f64, name: &str) {
         let cut = fitted(name, room);
         if cut == name {
@@ -95,7 +95,7 @@ impl Svg {
         self.titled(name, |svg| svg.word(x, y, anchor, "", &cut));
     }
 
-    /// Adds what `inside` draws, with a tooltip if `title` is given.
+    /// Adds what `inside` draws, with `title` as its tooltip unless empty.
     pub(crate) fn titled(&mut self, title: &str, inside: impl FnOnce(&mut Svg)) {
         if title.is_empty() {
             return inside(self);
@@ -116,7 +116,7 @@ pub(crate) fn both(wide: &str, narrow: &str) -> String {
     format!("<div class=\"wide\">{wide}</div><div class=\"narrow\">{narrow}</div>")
 }
 
-/// Approximate width of a text at 12 pixels.
+/// Approximate width of a text in pixels, at a font size of 12 pixels.
 pub(crate) fn width_of(text: &str) -> f64 {
     text.chars().map(advance).sum()
 }
@@ -132,7 +132,7 @@ fn advance(character: char) -> f64 {
     }
 }
 
-/// The text, shortened with an ellipsis to the given width.
+/// The text, shortened with an ellipsis to about `room` pixels.
 pub(crate) fn fitted(text: &str, room: f64) -> String {
     if width_of(text) <= room {
         return text.into();

@@ -1,9 +1,10 @@
-//! Line simplification (Douglas and Peucker 1973): drops points that nobody can see.
+//! Line simplification (Douglas and Peucker 1973): drops points that nobody would miss.
 
-/// Tolerance in pixels: a sixth of the line's width.
+/// Tolerance in pixels: a sixth of the width of a curve's line (1.8).
 const TOLERANCE: f64 = 0.3;
 
-/// The points needed to stay within the tolerance: the first, the last, and each bend.
+/// The first and the last point, and enough between that no dropped point is further than the
+/// tolerance from the line through those kept.
 pub(crate) fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut kept = vec![false; points.len()];
     let mut stretches = vec![(0, points.len().saturating_sub(1))];
@@ -21,7 +22,7 @@ pub(crate) fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.iter().zip(kept).filter_map(|(point, kept)| kept.then_some(*point)).collect()
 }
 
-/// Distance from a point to the nearest point of the segment between two others.
+/// Distance from `point` to the segment between `from` and `to`.
 fn distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
     let (along, up) = (to.0 - from.0, to.1 - from.1);
     let square = along * along + up * up;
@@ -42,7 +43,7 @@ mod tests {
         assert_eq!(thinned(&bent), bent);
         assert_eq!(thinned(&bent[..1]), bent[..1]);
         assert!(thinned(&[]).is_empty());
-        // There and back again: both ends are one point, and the middle is not.
+        // The first and the last point are the same, and the middle one is kept.
         let back = [(0.0, 0.0), (9.0, 0.0), (0.0, 0.0)];
         assert_eq!(thinned(&back), back);
     }

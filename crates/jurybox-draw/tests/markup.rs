@@ -1,5 +1,5 @@
-//! Property test: whatever names and numbers come in, the markup is well-formed and holds nothing
-//! but the elements of drawings.
+//! Property test: whatever names and numbers come in, the markup is well-formed and has only known
+//! elements and attributes.
 
 use jurybox_draw::{
     Bar, Bars, Curve, Frame, HeatMap, Plot, Scale, escaped, page, sparkline, table, warnings,
@@ -49,7 +49,8 @@ const ATTRIBUTES: [&str; 34] = [
     "title",
 ];
 
-/// Parses a document strictly, refuses unknown elements, and returns all text and labels.
+/// Parses a document strictly, refuses unknown elements and attributes, and returns all its text
+/// and attribute values.
 fn read(markup: &str) -> Result<String, TestCaseError> {
     let markup = markup.strip_prefix("<!doctype html>").unwrap_or(markup);
     let document =
@@ -77,7 +78,7 @@ fn read(markup: &str) -> Result<String, TestCaseError> {
     Ok(text)
 }
 
-/// Names as an attacker, or a careless colleague, would write them.
+/// Names as an attacker or a careless colleague would write them.
 fn hostile() -> impl Strategy<Value = String> {
     const PIECES: [&str; 26] = [
         "\"><script>alert(1)</script>",
@@ -127,7 +128,7 @@ fn curve() -> impl Strategy<Value = Curve> {
     )
 }
 
-/// A name as a parser reads it back.
+/// A name as a parser reads it back after escaping.
 fn as_read(name: &str) -> String {
     let shown = |c: char| !matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
     let kept = |c: char| shown(c) || matches!(c, '\t' | '\n' | '\r');
@@ -142,7 +143,7 @@ proptest! {
         let root = document.root_element();
         let text: String = root.children().filter_map(|node| node.text()).collect();
         prop_assert_eq!(&text, &as_read(&name));
-        // Attribute values are read with line breaks and tabs as spaces.
+        // Parsers read tabs and line feeds in attribute values as spaces.
         let flat = as_read(&name).replace(['\t', '\n'], " ");
         for attribute in ["title", "class"] {
             prop_assert_eq!(root.attribute(attribute), Some(flat.as_str()));

@@ -3,12 +3,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// A pool of buffers, which grows to as many as are in use at once.
+/// A pool of buffers. It holds at most as many as were in use at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct BufferPool<T>(Mutex<Vec<T>>);
 
 impl<T: Default> BufferPool<T> {
-    /// Calls `work` with a buffer. Its content is what the last user left.
+    /// Calls `work` with a buffer. The buffer is new, or still holds what its last user left in it.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let mut item = self.take();
         let result = work(&mut item);

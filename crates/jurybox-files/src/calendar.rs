@@ -3,7 +3,7 @@
 //! The algorithms are Howard Hinnant's `days_from_civil` and `civil_from_days`,
 //! <https://howardhinnant.github.io/date_algorithms.html>.
 
-/// Days from 1970-01-01 to a date; negative before it.
+/// Days from 1970-01-01 to a date; negative for earlier dates.
 ///
 /// ```
 /// assert_eq!(jurybox_files::days_from(1970, 1, 1), 0);

@@ -1,9 +1,10 @@
-//! Parsing of cells as scores: a number, or missing. Ambiguous cells are never guessed.
+//! Parsing of cells as scores: a number, or missing. A cell such as `1,234`, whose decimal mark is
+//! unclear, is not a number. A cell that is neither a number nor missing is called an odd cell.
 
 use crate::verdict_labels::VerdictLabels;
 use std::sync::Arc;
 
-/// The largest magnitude of a score: estimates square it.
+/// The largest usable magnitude of a score, so that its square is finite.
 pub(crate) const LIMIT: f64 = 1e100;
 
 /// The result of parsing a cell.
@@ -11,7 +12,7 @@ pub(crate) const LIMIT: f64 = 1e100;
 pub(crate) enum ParsedCell {
     Number(f64),
     Missing,
-    /// Infinite, or larger than [`LIMIT`].
+    /// Infinite, or beyond ±[`LIMIT`].
     Unusable,
     NotANumber,
 }
@@ -25,11 +26,12 @@ pub(crate) enum ParsedCell {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decimal {
-    /// A point, or a comma where it is unambiguous: `0,5` is a number, `1,234` may be 1.234
-    /// or 1234.
+    /// A point, or a comma where it is unambiguous: `0,5` is a number. `1,234` is not one, as it
+    /// may be 1.234 or 1234.
     #[default]
     Either,
-    /// A comma, detected from other cells of the column: `1,234` is 1.234.
+    /// A comma, detected from other cells of the column: `1,234` is 1.234, and `1.234` is
+    /// ambiguous.
     Seen,
     /// A comma, set by the user: points separate thousands.
     Comma,
@@ -53,14 +55,13 @@ impl std::str::FromStr for Decimal {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notation {
     pub(crate) decimal: Decimal,
-    /// Whether shares such as `13%` and `4/5` are odd cells: they do not fit marks from 1 to 5.
+    /// Whether shares such as `13%` and `4/5` are odd cells, as in a column of marks from 1 to 5.
     pub(crate) no_shares: bool,
-    /// Whether most numbers of the column are shares: a plain number beyond 0 to 1 is then an odd
-    /// cell.
+    /// Whether shares outnumber plain numbers beyond 0 to 1, which are then odd cells.
     pub(crate) shares: bool,
-    /// Words for "missing" set by the user, besides the built-in ones.
+    /// Words and numbers that mean "missing" besides the built-in words; set by the user.
     pub(crate) na: Arc<MissingWords>,
-    /// Rewards of words, set by the user.
+    /// Numbers that the user set for words, such as 1 for `harmful`.
     pub(crate) labels: VerdictLabels,
 }
 
@@ -104,13 +105,13 @@ pub(crate) fn is_the_word(word: &str, cell: &[u8]) -> bool {
 }
 
 impl Notation {
-    /// Whether a plain number needs no interpretation, so that the fast parser applies.
+    /// Whether the fast parser applies: a number with a point needs no interpretation.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.decimal, Decimal::Either | Decimal::Point) && !self.na.has_numbers() && !self.shares
     }
 
-    /// Parses a whole cell, ignoring blanks around it: a number, yes or no, or a word for
-    /// "missing".
+    /// Parses a whole cell, ignoring blanks around it: a label, a word for "missing", a number, yes
+    /// or no, or a share. A label is a word with a number that the user set.
     pub(crate) fn read(&self, cell: &[u8]) -> ParsedCell {
         let cell = cell.trim_ascii();
         if let Some(value) = self.labels.of(cell) {
@@ -128,7 +129,7 @@ impl Notation {
         }
     }
 
-    /// Parses a number by its decimal mark; `None` if it is none, or ambiguous.
+    /// Parses a number by its decimal mark; `None` if the text is not a number, or ambiguous.
     fn number(&self, cell: &[u8]) -> Option<f64> {
         if self.decimal == Decimal::Either || self.decimal == Decimal::Point {
             if let Ok(value) = fast_float2::parse::<f64, _>(cell) {
@@ -157,7 +158,7 @@ impl Notation {
         }
     }
 
-    /// Parses a share such as `13%` or `4/5`.
+    /// Parses a share such as `13%` or `4/5`, whose denominator must be positive.
     fn share(&self, cell: &[u8]) -> Option<f64> {
         if self.no_shares {
             return None;
@@ -179,7 +180,7 @@ impl Notation {
         cell.ends_with(b"%") || memchr::memchr(b'/', cell).is_some()
     }
 
-    /// Whether a number has an exponent and fewer than 15 digits, as a rounded measurement has:
+    /// Whether a number has an exponent after 1 to 14 digits, as a rounded measurement has:
     /// `1.84669e+17`. False for `E+`, as spreadsheets write it, because that may have been a long
     /// id.
     pub(crate) fn is_rounded(cell: &[u8]) -> bool {
@@ -210,8 +211,8 @@ pub(crate) fn parse(cell: &[u8]) -> ParsedCell {
     Notation::default().read(cell)
 }
 
-/// Whether a cell reads the same in every notation: a number with a point, or a built-in word for
-/// "missing".
+/// Whether a cell that was parsed as `read` is a number in the notation of programming languages,
+/// or a built-in word for "missing".
 pub(crate) fn is_plainly(cell: &[u8], read: ParsedCell) -> bool {
     let cell = cell.trim_ascii();
     match read {
@@ -221,7 +222,7 @@ pub(crate) fn is_plainly(cell: &[u8], read: ParsedCell) -> bool {
     }
 }
 
-/// Converts a number that a file stores as such; NaN is missing.
+/// Converts a number that a file stores as a number, not as text; NaN is missing.
 pub(crate) fn of(value: f64) -> ParsedCell {
     if value.abs() <= LIMIT {
         ParsedCell::Number(value)
@@ -236,7 +237,7 @@ pub(crate) fn of(value: f64) -> ParsedCell {
 fn with_comma(cell: &[u8]) -> Option<f64> {
     let at = memchr::memchr(b',', cell)?;
     let digits = |text: &[u8]| text.first().is_some_and(u8::is_ascii_digit);
-    // Digits on both sides: in a list, a blank follows the comma.
+    // A list such as `1, 5` has a blank after the comma, so digits are required on both sides.
     if !cell[..at].last().is_some_and(u8::is_ascii_digit) || !digits(&cell[at + 1..]) {
         return None;
     }
@@ -248,7 +249,8 @@ fn with_comma(cell: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(&pointed).ok()
 }
 
-/// Parses a number whose thousands are all separated by `mark`: `1,234,567.8`.
+/// Parses a number whose thousands are all separated by `mark`: `1,234,567.8`. `None` without a
+/// separator.
 fn grouped(cell: &[u8], mark: u8, decimal: u8) -> Option<f64> {
     let unsigned = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
     let whole = &unsigned[..memchr::memchr(decimal, unsigned).unwrap_or(unsigned.len())];

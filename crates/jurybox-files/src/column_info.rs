@@ -12,25 +12,27 @@ use std::collections::HashMap;
 )]
 pub(crate) struct ColumnInfo {
     pub(crate) name: String,
-    /// What its first rows hold.
+    /// The kind of its first cells.
     pub(crate) kind: ColumnKind,
     /// Its Arrow type; `None` for columns of text files.
     pub(crate) data_type: Option<DataType>,
-    /// Its decimal mark.
+    /// The decimal mark of its numbers.
     pub(crate) decimal: Decimal,
-    /// Whether shares such as `13%` are odd cells, because numbers beyond 0 to 1 prevail.
+    /// Whether shares such as `13%` are odd cells, because they do not outnumber the plain numbers
+    /// beyond 0 to 1.
     pub(crate) no_shares: bool,
-    /// Whether numbers beyond 0 to 1 are odd cells, because shares prevail.
+    /// Whether plain numbers beyond 0 to 1 are odd cells, because shares outnumber them.
     pub(crate) shares: bool,
-    /// Its smallest and largest number; `None` without numbers.
+    /// The smallest and largest number among its first cells; `None` without numbers.
     pub(crate) range: Option<(f64, f64)>,
-    /// Whether any of its numbers is a fraction.
+    /// Whether any number among its first cells has a fractional part.
     pub(crate) fractions: bool,
     /// Hashes of its first cells in row order; dropped once the roles are decided.
     pub(crate) cells: Vec<u32>,
-    /// Missing and repeated values of a column that looks like identifiers all the same.
+    /// Counts of missing and repeated values, if it looks like identifiers in spite of them.
     pub(crate) flaws: Option<IdFlaws>,
-    /// Whether it is a field of a nested object: it is written by itself only if it was read.
+    /// Whether it is a field of a nested object: then it is written by itself only if it has a
+    /// role.
     pub(crate) nested: bool,
 }
 
@@ -47,20 +49,20 @@ pub(crate) enum ColumnKind {
     /// Missing cells only.
     Empty,
     Text,
-    /// Nothing but yes, or nothing but no.
+    /// Its numbers are all the word yes, without missing cells, or all the word no.
     OneWord,
-    /// Whole numbers that hardly repeat or count up: identifiers.
+    /// Identifiers: whole numbers that hardly repeat, or that count up by one.
     Serial,
-    /// Whole numbers all as large as timestamps and telephone numbers.
+    /// At least five whole numbers, all as large as timestamps and telephone numbers.
     Long,
-    /// Mostly cells such as `1,234`, which may be thousands or decimals.
+    /// Fewer numbers than other cells, most of which are such as `1,234`: thousands or decimals.
     TwoNumbers,
     Number,
 }
 
 impl ColumnKind {
     /// The kind of a column over two sources. The first source that is not empty decides, except
-    /// that numbers in the other one win over identifiers, long numbers and constants.
+    /// that a `Number` in `other` wins over identifiers, long numbers and a single word.
     pub(crate) fn and(self, other: ColumnKind) -> ColumnKind {
         match (self, other) {
             (ColumnKind::Empty, other) => other,
@@ -91,7 +93,7 @@ impl ColumnInfo {
     }
 }
 
-/// The columns of several sources: those of the first, then the additional ones of the others.
+/// The columns of several sources in order of appearance, each name once.
 pub(crate) fn together<'a>(columns: impl Iterator<Item = &'a ColumnInfo>) -> Vec<ColumnInfo> {
     let mut all: Vec<ColumnInfo> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The roles that the columns of a table were found to have, and the sentence that shows them.
+//! The roles that the columns of a table were found to have, and their display as a sentence.
 
 use crate::error::Error;
 use crate::own_columns;
@@ -43,7 +43,7 @@ pub struct ColumnRoles {
     pub(crate) warnings: Vec<Warning>,
     /// Numbers for words in the column of verdicts.
     pub(crate) labels: VerdictLabels,
-    /// Whether the verdicts are read as the scores of the only evaluator.
+    /// Whether the only evaluator's scores are verdicts.
     pub(crate) verdicts: bool,
 }
 
@@ -73,8 +73,8 @@ impl ColumnRoles {
         self.reviewer.as_deref()
     }
 
-    /// Numeric columns that are left out only because they have names that rankings and picks
-    /// write. Empty if there is a column `rank`: then `rank` or `pick` did write the table.
+    /// Numeric columns that are left out only because rankings and picks write columns of these
+    /// names. Empty if a column `rank` was left out too: then `rank` or `pick` wrote the table.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -95,7 +95,7 @@ impl ColumnRoles {
         self.numbers_like_output.iter().filter(move |_| !written).map(String::as_str)
     }
 
-    /// Numeric columns that would be evaluators if the state had not learnt others.
+    /// Numeric columns that would be evaluators if the state had not learnt other evaluators.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -122,8 +122,8 @@ impl ColumnRoles {
             .map(|(name, _)| name.as_str())
     }
 
-    /// The columns that a pass may read: evaluators, reward, probability, key and reviewer, then
-    /// columns whose first rows are empty, to warn of values further down.
+    /// The columns that a pass may read, except ids: evaluators, reward, probability, key and
+    /// reviewer. Columns whose first rows are empty follow, to warn of values further down.
     pub fn columns_to_read(&self) -> impl Iterator<Item = &str> {
         let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
         let named = evaluators.chain(self.reward()).chain(self.probability()).chain(self.key());
@@ -155,7 +155,7 @@ impl ColumnRoles {
         self.others.iter().filter(|(_, why)| *why == NotEvaluator::Empty).map(|(name, _)| name.as_str())
     }
 
-    /// Errors if a source has no column of any evaluator.
+    /// Errors if a source has no column of any evaluator, unless rows are read for their texts.
     pub(crate) fn has_one_of<'a>(
         &self,
         path: &Path,
@@ -174,7 +174,8 @@ impl ColumnRoles {
         &self.id
     }
 
-    /// The column of verdicts, which may hold words: the reward, or the only evaluator.
+    /// The column of verdicts, which may hold words: the reward, or the only evaluator if its
+    /// scores are verdicts.
     pub(crate) fn verdicts(&self) -> Option<&str> {
         self.reward().or_else(|| self.evaluators.names().next().filter(|_| self.verdicts))
     }
@@ -192,7 +193,7 @@ impl ColumnRoles {
         scores.chain(self.reward()).chain(self.probability()).collect()
     }
 
-    /// Whether a column has any role but that of an ignored one.
+    /// Whether a column is read as numbers, key, reviewer, context or id.
     pub(crate) fn reads(&self, name: &str) -> bool {
         let is = |column: Option<&str>| column == Some(name);
         self.is_number(name)
@@ -218,7 +219,8 @@ impl ColumnRoles {
     }
 }
 
-/// The name of an evaluator as options take it: with a `-` before it if low scores mean high.
+/// The name of an evaluator as options take it: with a `-` in front if low scores stand for high
+/// rewards.
 pub(crate) fn spoken(evaluator: &Evaluator) -> String {
     let minus = if evaluator.direction == Direction::Low { "-" } else { "" };
     format!("{minus}{}", evaluator.name)
@@ -230,7 +232,8 @@ fn listed(evaluator: &Evaluator) -> String {
     if name.contains(',') { format!("\"{name}\"") } else { name }
 }
 
-/// A list of names; of a long one the first names and how many more there are.
+/// A list of names. Of more than [`LISTED`] names, only the first are shown, with the number of the
+/// rest.
 fn few(names: impl ExactSizeIterator<Item = String>) -> String {
     let (all, shown) = (names.len(), if names.len() > LISTED { LISTED - 4 } else { LISTED });
     let list = names.take(shown).collect::<Vec<_>>().join(", ");
@@ -281,5 +284,5 @@ impl std::fmt::Display for ColumnRoles {
     }
 }
 
-/// The longest list of columns that is shown in full.
+/// Maximum number of names in a list that is shown in full.
 const LISTED: usize = 16;

@@ -4,20 +4,20 @@ use crate::error::Error;
 use std::fs::{File, Metadata, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of symbolic links followed, as in Linux; more are taken for a loop.
+/// A chain of this many symbolic links is taken for a loop. Linux follows up to 40.
 const MOST_LINKS: usize = 40;
 
 /// The target of an output path, opened where it is written directly.
 #[derive(Debug)]
 pub(crate) enum Destination {
     Stdout,
-    /// A device, a pipe, or a file that another program has open: written directly, never replaced.
+    /// A device, a pipe, or an open file descriptor: written directly, never replaced.
     Through(File),
     /// A file that is replaced once the output is complete.
     File {
         /// The file's path, with links followed.
         path: PathBuf,
-        /// Metadata of the existing file, whose owner and permissions are kept.
+        /// Metadata of an existing file: permissions and, where allowed, owner are kept.
         about: Option<Metadata>,
     },
 }
@@ -52,7 +52,7 @@ pub(crate) enum DestinationKind {
 }
 
 impl DestinationKind {
-    /// Resolves an output path without opening it. Errors on a folder.
+    /// Resolves an output path without opening it. Errors on a folder and on a loop of links.
     pub(crate) fn of(path: &Path) -> Result<DestinationKind, Error> {
         if path.as_os_str() == "-" || leads_through(path, &STDOUT)? {
             return Ok(DestinationKind::ToStdout);
@@ -74,7 +74,7 @@ impl DestinationKind {
 
 const STDOUT: [&str; 4] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"];
 
-/// Whether a path, or a link it leads through, is one of `places` or below one.
+/// Whether a path, or the target of a link that it leads through, is one of `places` or below.
 fn leads_through(path: &Path, places: &[&str]) -> Result<bool, Error> {
     let mut found = false;
     follow(path, |step| found |= places.iter().any(|place| step.starts_with(place)))?;
@@ -82,6 +82,7 @@ fn leads_through(path: &Path, places: &[&str]) -> Result<bool, Error> {
 }
 
 /// The file that a path leads to, with links followed. The last link may lead to a missing file.
+/// Errors if the links form a loop.
 ///
 /// ```
 /// # #[cfg(unix)] {
@@ -127,7 +128,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["pkl", "pickle", "npy", "h5"], "a Python or HDF5 file"),
 ];
 
-/// Errors if the ending names a format that cannot be written, as the file would hold another one.
+/// Errors if the ending names a format that cannot be written: the content would be in another one.
 pub(crate) fn refuse_foreign(out: &Path) -> Result<(), Error> {
     let ending = out.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     let says =
@@ -163,7 +164,7 @@ pub fn refuse_overwriting(others: &[PathBuf], out: &Path) -> Result<(), Error> {
 fn same_file(a: &Path, b: &Path) -> bool {
     match (std::fs::metadata(a), std::fs::metadata(b)) {
         (Ok(one), Ok(other)) => is_same(a, &one, b, &other),
-        // Two names that will be the same file once it is written.
+        // Neither exists yet, but both names may lead to one file.
         (Err(_), Err(_)) => future_path(a).is_some_and(|a| future_path(b) == Some(a)),
         _ => false,
     }

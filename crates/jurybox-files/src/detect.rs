@@ -5,23 +5,26 @@ use crate::roles::{ColumnInfo, ColumnKind, IdFlaws};
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::HashSet;
 
-/// Maximum number of rows that are looked at.
+/// Maximum number of rows of a source from which columns are detected.
 pub(crate) const ROWS: usize = 1000;
 
 /// Number of cells whose hashes are kept, to tell whether two columns identify rows together.
 const KEPT_HASHES: usize = 256;
 
-/// Minimum number of distinct whole numbers taken for identifiers; fewer may be distinct by chance.
+/// Minimum number of whole numbers that are taken for identifiers if they hardly repeat. Fewer may
+/// be distinct by chance.
 const MIN_DISTINCT: usize = 30;
 
-/// Per this many identifiers, one may be missing, and one repeated if they are in order.
+/// One in this many identifiers may be missing. One in this many may be repeated if they are in
+/// order.
 const IDS_PER_FLAW: usize = 20;
 
-/// Minimum number of rows for whole numbers that count up by one to be row numbers, and for large
-/// ones to be timestamps.
+/// Minimum number of whole numbers that count up by one to be row numbers, and of large ones to be
+/// timestamps. Row numbers with missing or repeated values need twice as many.
 const MIN_COUNTING: usize = 5;
 
-/// Whole numbers from here on are seconds since 1970, dates such as 20260301, or telephone numbers.
+/// Whole numbers from here on are taken for seconds since 1970, dates such as 20260301, or
+/// telephone numbers.
 const FIRST_LARGE: f64 = 10_000_000.0;
 
 /// Statistics of a column's first cells.
@@ -110,27 +113,28 @@ impl ColumnDetector {
         self.whole.end();
     }
 
-    /// What the column holds: numbers if at least half of its non-empty cells are. Whether the
-    /// others are too many is judged at the end of the pass.
+    /// What the column holds: numbers if at least half of its non-empty cells are. Whether the odd
+    /// cells are too many is judged at the end of the pass.
     fn kind(&self) -> ColumnKind {
         let words = self.yes + self.no;
         if self.numbers + self.odd == 0 {
             ColumnKind::Empty
         } else if self.numbers < self.odd {
-            // A column of `1,234` holds numbers, but it is unclear which.
+            // Most odd cells are such as `1,234`: numbers, but it is unclear which.
             if 2 * self.either > self.odd { ColumnKind::TwoNumbers } else { ColumnKind::Text }
         } else if words == self.numbers && (self.yes == 0 || self.no == 0) && !self.is_yes_or_nothing() {
             // A column of `NO` may mean Norway.
             ColumnKind::OneWord
         } else if 2 * self.rounded > self.numbers {
-            // Most of them, not just one: R writes the id 100000 as `1e+05`.
+            // More than half are rounded, so not only an id such as 100000, which R writes as
+            // `1e+05`.
             ColumnKind::Number
         } else {
             self.whole.kind()
         }
     }
 
-    /// Whether it holds yes or nothing, as a rule that applies to some rows does.
+    /// Whether no cell is no and some are missing, as where a rule writes yes on a few rows.
     fn is_yes_or_nothing(&self) -> bool {
         self.no == 0 && self.whole.missing > 0
     }
@@ -168,16 +172,16 @@ struct WholeNumbers {
     long: usize,
     rows: usize,
     seen: HashSet<u64>,
-    /// Values that occurred before.
+    /// Number of cells whose value occurred before.
     repeated: usize,
-    /// Empty cells in total, and since the last number.
+    /// Missing cells in total; `gap` counts those since the last number.
     missing: usize,
     gap: usize,
     ended: bool,
     last: f64,
-    /// Whether a step between values is neither 0 nor 1 nor explained by empty cells.
+    /// Whether any step between numbers is neither 0 nor 1 nor explained by missing cells.
     jumps: bool,
-    /// Steps up and steps down.
+    /// Steps up; `falls` counts the steps down.
     rises: usize,
     falls: usize,
 }
@@ -218,7 +222,7 @@ impl WholeNumbers {
         self.seen = HashSet::new();
     }
 
-    /// What a column of these numbers holds.
+    /// The kind of a column of these numbers.
     fn kind(&self) -> ColumnKind {
         if self.names_things() {
             ColumnKind::Serial
@@ -229,10 +233,11 @@ impl WholeNumbers {
         }
     }
 
-    /// Whether the values are identifiers: distinct, or counting up.
+    /// Whether the values are identifiers: distinct, or counting up by one.
     ///
-    /// A missing value and two repeated ones are tolerated, and more if the values are in order, as
-    /// ids often are and scores are not.
+    /// Missing values are tolerated: one, or one in [`IDS_PER_FLAW`]. Repeated values are tolerated
+    /// too: two, or, if the values are in order, one and one more per [`IDS_PER_FLAW`]. Ids are
+    /// often in order; scores are not.
     fn names_things(&self) -> bool {
         let in_order = (self.rises == 0) != (self.falls == 0);
         let few = if in_order { 1 + self.rows / IDS_PER_FLAW } else { 2 };
@@ -290,8 +295,8 @@ mod tests {
             kind(&cells.iter().map(String::as_str).collect::<Vec<_>>())
         };
         assert_eq!(of(&|n| format!("{}.{}e+17", n % 9 + 1, n * 7919)), ColumnKind::Number);
-        // All digits of a long id, as pandas writes it beside a missing one; an id rounded by a
-        // spreadsheet; an id in R's notation among others.
+        // All digits of a long id, as pandas writes it beside a missing one. Then ids rounded by a
+        // spreadsheet, and one id in R's notation among plain ones.
         assert_eq!(of(&|n| format!("1.2345678901234{:03}e+18", 7 * n)), ColumnKind::Serial);
         assert_eq!(of(&|n| format!("{}.{:05}E+12", n % 9 + 1, n * 791)), ColumnKind::Serial);
         assert_eq!(
@@ -329,7 +334,7 @@ mod tests {
         assert_eq!(with(7, ""), (ColumnKind::Serial, Some((1, 0))));
         assert_eq!(with(7, &ids[3]), (ColumnKind::Serial, Some((0, 1))));
         assert_eq!(with(7, "0.5"), (ColumnKind::Number, None));
-        // Counting up, with or without a number skipped for the empty cell, as pandas writes them.
+        // Counting up with one missing or repeated value takes ten rows; six are too few.
         for cells in
             ["1.0,2.0,,4.0,5.0,6.0,7.0,8.0,9.0,10.0,11.0", "1,2,3,4,,5,6,7,8,9,10", "1,2,3,3,4,5,6,7,8,9"]
         {
@@ -337,7 +342,7 @@ mod tests {
             assert_eq!(looked(&cells).0, ColumnKind::Serial, "{cells:?}");
             assert_eq!(looked(&cells[..6]).0, ColumnKind::Number, "{cells:?}");
         }
-        // In order, one in twenty may repeat; marks out of order may not.
+        // 7 of 200 values are repeated in both columns; out of order, only two may be.
         let sorted: Vec<String> = (0..200).map(|n| (3 * (n - n / 25)).to_string()).collect();
         assert_eq!(looked(&sorted), (ColumnKind::Serial, Some((0, 7))));
         let marks: Vec<String> = (0..200).map(|n| (n * 7919 % 193).to_string()).collect();

@@ -1,4 +1,4 @@
-//! Files with a header and no rows: an hour without items must not make a job fail.
+//! Files with a header and no rows, so that a job does not fail for an hour without items.
 
 use crate::error::Error;
 use crate::join_verdicts::ItemList;
@@ -36,8 +36,8 @@ pub struct EmptyFile {
     pub columns: Vec<String>,
 }
 
-/// Splits paths into files with rows and files without. Pipes and unreadable files count as having
-/// rows.
+/// Splits paths into files with rows and files without. Pipes and files that cannot be read count
+/// as having rows.
 pub fn split_empty_files(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<PathBuf>, Vec<EmptyFile>) {
     let (mut filled, mut empty) = (Vec::new(), Vec::new());
     for path in paths {
@@ -51,7 +51,7 @@ pub fn split_empty_files(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<Pat
 }
 
 impl EmptyFile {
-    /// Errors if the file has no such column.
+    /// Errors if the file has no column named `column`.
     pub fn has(&self, column: &str) -> Result<(), Error> {
         known(&self.path, self.columns.iter().map(String::as_str), column)
     }

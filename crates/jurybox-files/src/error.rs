@@ -1,7 +1,7 @@
 //! The errors of reading, ranking, picking and learning rows, each with a stable code.
 //!
-//! Messages name the problem and its place. Advice on what to do is left to callers, which know the
-//! options or arguments; they choose it by variant, code and fields, never by the message.
+//! Messages name the problem and its place. Advice that depends on options or arguments is left to
+//! callers; they choose it by variant, code and fields, never by the message.
 
 use crate::roles::{NotEvaluator, Role, spoken};
 use crate::warning::OddColumn;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// The error of this crate. Nothing has been written when it is returned.
+/// The error of this crate.
 ///
 /// ```
 /// use jurybox_files::{Error, RowPosition};
@@ -50,7 +50,7 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A file of no bytes.
+    /// A file without any bytes.
     #[error("{}: the file is empty", path.display())]
     Empty {
         /// The file.
@@ -213,7 +213,7 @@ pub enum Error {
         /// The evaluators.
         evaluators: Vec<String>,
     },
-    /// A number for an evaluator that the table does not have.
+    /// A number that was set for an evaluator that the table does not have.
     #[error("there is no evaluator `{evaluator}`; {}", meant(nearest.as_deref(), evaluators))]
     UnknownEvaluator {
         /// The evaluator that was asked for.
@@ -223,7 +223,7 @@ pub enum Error {
         /// All evaluators.
         evaluators: Vec<String>,
     },
-    /// Two numbers for one evaluator.
+    /// Two numbers that were set for one evaluator.
     #[error("`{evaluator}` is set twice")]
     SetTwice {
         /// The evaluator.
@@ -237,7 +237,7 @@ pub enum Error {
         /// The number.
         value: f64,
     },
-    /// An evaluator without the number that each needs.
+    /// An evaluator without a number where every evaluator needs one.
     #[error("no value for the evaluator `{evaluator}`")]
     NoValue {
         /// The evaluator.
@@ -260,7 +260,7 @@ pub enum Error {
     /// A ranking or a pick of zero rows.
     #[error("k = 0: at least one row must be asked for")]
     ZeroRows,
-    /// A probability of a pick that does not fit its reward, so that nothing can be estimated.
+    /// A review probability, or a reward, from which missed rewards cannot be estimated.
     #[error("{}, {place}, column `{column}`: {reason}", path.display())]
     BadProbability {
         /// The file.
@@ -422,7 +422,8 @@ pub enum Error {
         /// The evaluators of the table.
         here: Box<Evaluators>,
     },
-    /// An evaluator of the state that is missing from the named ones, but not named to be dropped.
+    /// An evaluator of the state that is neither among the named evaluators nor named to be
+    /// dropped.
     #[error(
         "the state would forget `{evaluator}`, which it has learnt: it is not among the named evaluators"
     )]
@@ -489,7 +490,7 @@ pub enum Error {
         /// The column.
         column: String,
     },
-    /// Verdicts without their column.
+    /// A file of verdicts without the column in which they should be.
     #[error("{}: there is no column `{column}`, in which the verdicts should be", path.display())]
     NoVerdictColumn {
         /// The file.
@@ -617,7 +618,7 @@ fn meant(nearest: Option<&str>, all: &[String]) -> String {
     }
 }
 
-/// The subject of [`Error::NotRewards`]: the values of a policy, or of fixed weights.
+/// The beginning of the message of [`Error::NotRewards`].
 fn by_what(policy: Option<&str>) -> String {
     policy.map_or("the sums of fixed weights are".into(), |policy| format!("the values of `{policy}` are"))
 }
@@ -707,8 +708,8 @@ impl Error {
         }
     }
 
-    /// This error with its position moved down by `by` lines or rows: positions in a block of text
-    /// count from its beginning.
+    /// This error with its position moved down by `by` lines or rows: parsers count positions from
+    /// the beginning of a block. Errors that no parser returns are unchanged.
     pub(crate) fn moved_down(mut self, by: u64) -> Self {
         if let Error::Ragged { place, .. }
         | Error::NotANumber { place, .. }

@@ -4,7 +4,7 @@
 use crate::error::Error;
 use jurybox::{Evaluator, Evaluators, Jury, Spec};
 
-/// The changes of its evaluators that a jury accepts.
+/// The changes of evaluators that a jury accepts.
 ///
 /// ```
 /// use jurybox_files::AllowedChange;
@@ -14,7 +14,7 @@ use jurybox::{Evaluator, Evaluators, Jury, Spec};
 pub enum AllowedChange<'a> {
     /// No change, not even of the order: picking uses all evaluators.
     Same,
-    /// Evaluators may be missing, and the order may change.
+    /// Evaluators may be left out, and their order may change.
     Subset,
     /// Evaluators may be added; only those in `forget` may be removed.
     Replace {
@@ -44,14 +44,14 @@ pub enum AllowedChange<'a> {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvaluatorChange {
-    /// Names of new evaluators, about which nothing is learnt.
+    /// Names of new evaluators, about which nothing is known yet.
     pub added: Vec<String>,
     /// Names of evaluators about which everything is forgotten.
     pub removed: Vec<String>,
 }
 
 impl EvaluatorChange {
-    /// Gives a jury other evaluators. Errors if the change is not allowed, and leaves the jury
+    /// Gives a jury other evaluators. If the change is not allowed, it errors and leaves the jury
     /// unchanged.
     pub fn apply(
         jury: &mut Jury,
@@ -86,8 +86,8 @@ impl EvaluatorChange {
         Ok(change)
     }
 
-    /// Gives a jury the evaluators of a table of past rows, which may be missing some. Ignores the
-    /// contexts of the table if the jury has none.
+    /// Gives a jury the evaluators of a table of past rows, in which some may be missing. Contexts
+    /// of the table are ignored if the jury has none.
     ///
     /// ```
     /// use jurybox::{Evaluator, Evaluators, Jury};
@@ -107,7 +107,7 @@ impl EvaluatorChange {
     }
 }
 
-/// Removes the contexts of a jury, so that it has the weights that its groups share. Returns the
+/// Removes the contexts of a jury, which then uses the weights that all groups share. Returns the
 /// names of the contexts.
 ///
 /// ```
@@ -130,8 +130,8 @@ pub fn without_contexts(jury: &mut Jury) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The evaluators in `known` without those in `forget`. Errors if one to forget is unknown or in
-/// `named`, and if none is left.
+/// The evaluators in `known` without those in `forget`. Errors if an evaluator to forget is not in
+/// `known`, or is in `named`, or if none is left.
 pub(crate) fn without_forgotten(
     known: &[Evaluator],
     forget: &[String],

@@ -39,7 +39,7 @@ impl Fingerprint {
     }
 }
 
-/// The hash of everything that a reader returns.
+/// The hash of everything that a reader returns, as 16 hexadecimal digits.
 pub(crate) fn of_contents(mut from: impl Read) -> io::Result<String> {
     let (mut name, mut buffer) = (Fingerprint::new(), vec![0; 1 << 18]);
     loop {
@@ -54,8 +54,8 @@ pub(crate) fn of_contents(mut from: impl Read) -> io::Result<String> {
 
 /// The hash of a file's content, the same whether it is compressed or not.
 ///
-/// `None` for pipes and devices, which can be read only once, and for files that cannot be
-/// decompressed, which fail when they are read.
+/// `None` for whatever is not a regular file, such as a pipe, which can be read only once. `None`
+/// also for a file that cannot be decompressed: its error comes when its rows are read.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;

@@ -3,6 +3,8 @@
 //! Floating-point sums depend on where they are split. Blocks of text, Parquet pages and record
 //! batches end at different rows; chunks end at the same rows in every format. A state learnt from
 //! a table is therefore bitwise the same from CSV, Parquet and memory.
+//!
+//! A unit is a part of a source that one thread reads.
 
 use crate::buffer_pool::BufferPool;
 use crate::error::Error;
@@ -11,12 +13,13 @@ use crate::scan_plan::reviewer;
 use crate::table::{BatchPosition, ScanRequest, Table};
 use jurybox::Reviewer;
 
-/// Rows per chunk. It depends on the number of evaluators alone, which bounds a chunk's memory.
+/// Rows per chunk: 2^17 scores, but at least 256 and at most 8,192 rows. It depends on the number
+/// of evaluators alone.
 pub(crate) fn chunk_rows(evaluators: usize) -> usize {
     ((1 << 17) / evaluators.max(1)).clamp(256, 1 << 13)
 }
 
-/// Consecutive rows of one source, starting at a multiple of the chunk size.
+/// Consecutive rows of one source, starting at a multiple of the chunk size in that source.
 pub(crate) struct FixedChunk<'a> {
     /// Index of the source.
     pub(crate) file: usize,
@@ -107,7 +110,8 @@ impl BufferedChunks {
     }
 }
 
-/// Rows that a unit leaves for the next one, as they do not fill a chunk, with their position.
+/// Rows that a unit leaves for the next one, because they do not fill a chunk; `at` is the position
+/// of the first.
 #[derive(Default)]
 struct LeftoverRows {
     at: BatchPosition,
@@ -116,14 +120,14 @@ struct LeftoverRows {
 
 /// The chunks that one unit is responsible for.
 ///
-/// These are the rest of the previous source, the chunk completed by the rows carried over, and the
-/// whole chunks among the unit's own rows.
+/// `rest` has the last rows of the previous source. `head` is the chunk that begins with rows
+/// carried over. The other chunks are the whole ones among the unit's own rows.
 struct UnitSlice {
     rest: Option<(BatchPosition, BufferedChunks)>,
     at: BatchPosition,
     head: BufferedChunks,
-    /// Range of the unit's own rows in whole chunks: those before it complete the carried-over
-    /// chunk, those after it are carried on.
+    /// The unit's own rows that form whole chunks. Rows before this range complete `head`; rows
+    /// after it are carried on.
     own: (usize, usize),
 }
 
@@ -236,7 +240,7 @@ mod tests {
 
     #[test]
     fn chunks_do_not_depend_on_blocks_and_threads() {
-        // 300 evaluators: chunks of 436 rows, about twenty blocks of text.
+        // 300 evaluators: chunks of 436 rows (2^17 / 300, rounded down) and several blocks of text.
         let dir = tempfile::tempdir().unwrap();
         let header: Vec<String> = (0..300).map(|j| format!("e{j}")).collect();
         let mut paths = Vec::new();

@@ -6,7 +6,7 @@
 use crate::output_rows::{OutputColumn, OutputRows};
 use std::borrow::Cow;
 
-/// The text of a cell with an apostrophe before anything that would start a formula. Numbers are
+/// The text of a cell, with an apostrophe in front if it could start a formula. Numbers are
 /// unchanged.
 ///
 /// ```
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 /// assert_eq!(without_formula("a=b"), "a=b");
 /// ```
 pub fn without_formula(cell: &str) -> Cow<'_, str> {
-    // Some spreadsheets treat the full-width forms of these signs alike.
+    // Some spreadsheets accept the full-width forms of these signs as well.
     let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     if begins && cell.parse::<f64>().is_err() { format!("'{cell}").into() } else { cell.into() }
 }

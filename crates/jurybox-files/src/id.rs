@@ -3,11 +3,11 @@
 //!
 //! - Points in time become ISO 8601. `2026-03-01 09:30:00`, `2026-03-01T09:30:00.000` and a Parquet
 //!   timestamp are one id.
-//! - Whole numbers lose a `.0`, which pandas adds once another row of the column is empty.
+//! - Whole numbers lose a `.0`, which pandas adds if another cell of the column is empty.
 //! - `True` and `TRUE` become `true`; likewise `false`.
 //! - Other text is kept, without blanks around it.
 //!
-//! Whole floats of 2^53 and more are refused, because one such float may stand for several ids.
+//! Doubles of 2^53 and more in magnitude are refused, because one may stand for several ids.
 
 use crate::error::{Error, RowPosition};
 use crate::format::arrow::{date, fraction};
@@ -21,7 +21,7 @@ pub(crate) fn of(cell: &str) -> Cow<'_, str> {
 
 /// Normalises an id that has no blanks around it.
 pub(crate) fn alike(id: &str) -> Cow<'_, str> {
-    // For nearly every id, two bytes show that it needs no change.
+    // Ids that match none of these patterns are kept.
     match id.as_bytes() {
         [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', ..] => {
             normalized_time(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
@@ -34,7 +34,7 @@ pub(crate) fn alike(id: &str) -> Cow<'_, str> {
     }
 }
 
-/// The whole number in a text such as `7.0`, without its decimals.
+/// The whole number in a text such as `7.0`, without its decimals; `None` for other text.
 fn whole(text: &str) -> Option<&str> {
     let number = text.strip_suffix(".0")?;
     let digits = number.strip_prefix('-').unwrap_or(number);
@@ -45,7 +45,7 @@ fn whole(text: &str) -> Option<&str> {
 const ROUNDING_LIMIT: f64 = 9_007_199_254_740_992.0;
 
 /// Whether a cell holds a number that was stored as a double too large to be exact, such as
-/// `9007199254740996.0` or `1.2e+18`. Digits alone were never a double.
+/// `9007199254740996.0` or `1.2e+18`. Digits alone are taken for exact.
 pub(crate) fn is_rounded(cell: &str) -> bool {
     let id = cell.trim();
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
@@ -56,7 +56,7 @@ pub(crate) fn is_rounded(cell: &str) -> bool {
         && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDING_LIMIT)
 }
 
-/// Errors if the id in a cell has been rounded.
+/// Errors if the cell holds such a rounded number.
 pub(crate) fn check(path: &Path, place: RowPosition, column: &str, cell: &str) -> Result<(), Error> {
     if !is_rounded(cell) {
         return Ok(());
@@ -66,7 +66,7 @@ pub(crate) fn check(path: &Path, place: RowPosition, column: &str, cell: &str) -
 }
 
 /// A date with a time of day as ISO 8601, in UTC if it has a zone. Midnight without a zone becomes
-/// the date alone.
+/// the date alone. `None` if the text is not a valid time.
 fn normalized_time(text: &[u8]) -> Option<String> {
     let (year, month, day) = (digits(&text[..4])?, digits(&text[5..7])?, digits(&text[8..10])?);
     let (hour, rest) = two_digits(&text[11..])?;

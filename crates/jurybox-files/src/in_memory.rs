@@ -8,8 +8,7 @@ use crate::table::Table;
 use arrow_array::{RecordBatch, RecordBatchReader};
 
 impl Table {
-    /// A table of record batches in memory. Batch boundaries do not influence results, and only the
-    /// requested columns are read.
+    /// A table of record batches in memory. Batch boundaries do not influence results.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};

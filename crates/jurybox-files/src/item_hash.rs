@@ -15,7 +15,7 @@ impl ItemHash {
         ItemHash::named(&name)
     }
 
-    /// The hash of a pick's position in its round; never that of an id.
+    /// The hash of a pick's position in its round, over bytes that are not the text of any id.
     pub(crate) fn at(round: &str, row: u64) -> ItemHash {
         let mut name = Fingerprint::new();
         name.text(round);

@@ -1,4 +1,4 @@
-//! Joining of verdicts to their picks by id, to learn each once.
+//! Joining of verdicts to their picks by id, so that each verdict is learnt once.
 
 use crate::error::Error;
 use crate::id;
@@ -13,7 +13,7 @@ use crate::table_fingerprint::RowHasher;
 use jurybox::{Example, Learnt, Reviewer};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most ids that a list names.
+/// Maximum number of ids in an [`ItemList`].
 const NAMED: usize = 5;
 
 /// Counts of picks and verdicts after a join.
@@ -29,7 +29,7 @@ const NAMED: usize = 5;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct JoinedVerdicts {
-    /// Picked items.
+    /// Picked items, each counted once.
     pub picks: u64,
     /// Items with a verdict, whether picked or not.
     pub verdicts: u64,
@@ -37,22 +37,23 @@ pub struct JoinedVerdicts {
     pub used: u64,
     /// Verdicts from which the policy does not learn.
     pub ignored_rewards: u64,
-    /// Verdicts that were learnt before, and were not counted again.
+    /// Verdicts that were learnt before and are not learnt again.
     pub learnt_before: u64,
-    /// Verdicts on picks of rounds that the state no longer remembers; they were not counted.
+    /// Verdicts on picks of rounds that the state no longer remembers; they were not learnt.
     pub too_old: u64,
-    /// Picked items without a verdict yet.
+    /// Picked items without a verdict, now or before.
     pub waiting: u64,
-    /// Items with contradictory verdicts; none was learnt.
+    /// Items with contradictory verdicts; none of these verdicts was learnt.
     pub contradictory: ItemList,
     /// Items with a verdict that were not picked.
     pub unknown_items: ItemList,
-    /// Items that were picked more than once. A verdict is learnt once, with the earliest pick.
+    /// Items that were picked more than once. A verdict is learnt once, with the earliest pick that
+    /// the state remembers.
     pub picked_twice: ItemList,
-    /// Items whose id was learnt from a table with other scores or another verdict. Their verdicts
-    /// were counted.
+    /// Items whose id was learnt from a table with other scores or another verdict. The verdicts
+    /// joined now were learnt as well.
     pub known_ids: ItemList,
-    /// The least and the greatest learnt reward, negated if low means high.
+    /// The least and the greatest learnt reward, negated if low rewards are good.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
 }
@@ -95,16 +96,16 @@ impl std::fmt::Display for ItemList {
     }
 }
 
-/// Lets a state learn the verdicts on picks. They are joined by the keys of both tables, without
-/// blanks around them. After an error the state is unchanged.
+/// Lets a state learn the verdicts on picks. Both tables are joined by their keys, which are
+/// normalised as ids. After an error the state is unchanged.
 ///
 /// `picks` was written by [`Picking::write`](crate::Picking::write). The only evaluator of
-/// `verdicts` holds the rewards; it may have a column of reviewers.
+/// `verdicts` holds the rewards; that table may also have a column of reviewers.
 ///
 /// Verdicts may come late, in parts and repeatedly. Each is learnt once, with the scores, receipt
-/// and time of its pick. An item picked in several rounds counts once, and so does a verdict that
-/// was learnt from a table with the same id, scores and reviewer. `again` counts learnt ones once
-/// more.
+/// and time of its pick, even if the item was picked in several rounds. A verdict is not learnt if
+/// one with the same id, scores, reward and reviewer was learnt from a table. With `again`,
+/// verdicts that were learnt before are learnt once more.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -220,10 +221,10 @@ pub fn join_verdicts(
     Ok(back)
 }
 
-/// The state of an item while its picks are joined.
+/// What was found for an item while its picks are joined.
 #[derive(Default)]
 struct JoinState {
-    /// Whether its verdict was joined to a pick, now or before.
+    /// Whether its verdict was joined to a pick now, or was learnt before.
     settled: bool,
     /// Whether one of its picks is in a round that the state no longer remembers.
     forgotten: bool,
@@ -240,7 +241,7 @@ impl JoinState {
     }
 }
 
-/// An error of learning, with the row and the id of its pick.
+/// An error of learning, with the row and the id of the pick if it names an example.
 fn about(picks: &Table, rows: &[(PickedItem, f64, Option<Reviewer>)], source: jurybox::Error) -> Error {
     use jurybox::Error::{Receipt, Reward, Score};
     let (example, reason) = match &source {
@@ -268,7 +269,7 @@ struct VerdictRow {
     is_picked: bool,
 }
 
-/// The verdicts by id. Contradictory ones are added to `back`.
+/// The verdicts by id. Items with contradictory verdicts are listed in `back`.
 fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box<str>, VerdictRow>, Error> {
     let mut verdicts: HashMap<Box<str>, VerdictRow> = HashMap::new();
     table.scan(

@@ -1,11 +1,11 @@
 //! Detection of leaked rewards: a verdict column under another name that was taken for an
 //! evaluator.
 
-/// Minimum number of judged rows; in fewer, scores may equal the rewards by chance.
+/// Minimum number of rows with score and reward; in fewer, all may be equal by chance.
 const MIN_ROWS: u64 = 10;
 
-/// Counts, per evaluator, of judged rows with a score, and of those where the score equals the
-/// reward or its negative.
+/// Counts, per evaluator, of rows with a score and a reward, and of those where the score equals
+/// the reward or its negative.
 ///
 /// ```
 /// assert_eq!(jurybox_files::Leakage::default().evaluators().count(), 0);
@@ -14,13 +14,14 @@ const MIN_ROWS: u64 = 10;
 pub struct Leakage(Vec<[u64; 3]>);
 
 impl Leakage {
-    /// Adds a judged row. Missing scores are not counted.
+    /// Adds a row with a reward. Missing scores are not counted.
     pub(crate) fn add(&mut self, scores: &[f64], reward: f64) {
         self.0.resize(scores.len().max(self.0.len()), [0; 3]);
         for ([all, same, turned], &score) in
             self.0.iter_mut().zip(scores).filter(|(_, score)| !score.is_nan())
         {
-            // Two separate counts: a vote of 1 or -1 always equals one of the two.
+            // Counted separately: if scores and rewards are all 1 or -1, every score equals one of
+            // these.
             *all += 1;
             *same += u64::from(score == reward);
             *turned += u64::from(score == -reward);
@@ -35,8 +36,8 @@ impl Leakage {
         }
     }
 
-    /// Indices of the evaluators all of whose scores equal the reward, or all its negative, in at
-    /// least ten rows.
+    /// Indices of the evaluators with at least ten scores that all equal the reward, or all its
+    /// negative.
     pub fn evaluators(&self) -> impl Iterator<Item = usize> {
         let each = self.0.iter().enumerate();
         let is_leaked = |[all, same, turned]: &[u64; 3]| *all >= MIN_ROWS && (same == all || turned == all);

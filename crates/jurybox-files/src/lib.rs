@@ -3,17 +3,16 @@
 //! # Design
 //!
 //! A [`Table`] is one or more sources of rows: CSV, JSON lines or Parquet, plain or compressed,
-//! standard input, or Arrow record batches. [`Roles`] say what its columns are for, and a rule
-//! decides about the others ([`ColumnRoles`]).
+//! standard input, or Arrow record batches. [`Roles`] assigns purposes to named columns; a rule
+//! decides about all other columns ([`ColumnRoles`]).
 //!
 //! A [scan](Table::scan) is one pass over the rows, in parallel. Its results are folded in the
-//! order of rows, so that they do not depend on the number of threads, and memory is bounded by the
-//! batch.
+//! order of rows, so that they do not depend on the number of threads.
 //!
-//! A missing score is NaN, never 0, and so are all scores of a missing column. A bad cell is an
-//! error that names file, line, column and value.
+//! A missing score is NaN, never 0; if a column is missing, so are all its scores. An error about a
+//! number names file, line or row, column and value.
 //!
-//! Output goes to a temporary file, which is renamed when it is complete.
+//! Output to a file goes to a temporary file first, which is renamed when it is complete.
 #![forbid(unsafe_code)]
 
 mod buffer_pool;

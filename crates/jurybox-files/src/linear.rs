@@ -1,7 +1,7 @@
 //! Small dense linear algebra for reports.
 
 /// The inverse of an `n` by `n` matrix in row-major order, by Gauss-Jordan elimination with partial
-/// pivoting; `None` if it is singular.
+/// pivoting. `None` if the matrix is singular or not finite.
 pub(crate) fn inverse(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
     let mut left = matrix.to_vec();
     let mut right = vec![0.0; n * n];

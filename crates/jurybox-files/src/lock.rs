@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 /// Interval between attempts to take a lock.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Waiting time before the caller is notified; most locks are released by then.
+/// Waiting time before the caller is notified.
 const NOTICE_AFTER: Duration = Duration::from_millis(500);
 
 /// The exclusive right to change a file, held until dropped or until the process ends.
 ///
-/// The system's lock is on a separate file `.NAME.lock` next to the target of NAME: the file itself
-/// is replaced on writing, and a lock on it would go with the old one. The lock file is empty and
-/// is never removed, because two processes could then hold the lock at once. It gets the owner and
-/// permissions of the file.
+/// The system's lock is on a separate file `.NAME.lock` next to the file that the path leads to. A
+/// lock on the file itself would be lost when the file is replaced. The lock file is empty and is
+/// never removed, because two processes could then hold the lock at once. A new lock file gets the
+/// owner and permissions of the file, if that exists.
 ///
 /// Standard output, devices and pipes have no lock: for them, this does nothing.
 ///
@@ -43,8 +43,8 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Waits for the lock of a file, for `at_most` that long. `waiting` is called once if that
-    /// takes a while.
+    /// Waits for the lock of a file, for `at_most` that long. `waiting` is called once, after half
+    /// a second of waiting.
     pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<FileLock, Error> {
         let DestinationKind::ToFile { path: file, about } = DestinationKind::of(path)? else {
             return Ok(FileLock { _held: None });

@@ -41,7 +41,7 @@ pub struct LongFormat {
     pub grade: String,
 }
 
-/// Maximum number of items times judges: eight gigabytes of memory.
+/// Maximum number of items times judges: 8 GiB of scores.
 const MOST_CELLS: u64 = 1 << 30;
 
 /// A table made wide, with its warnings.
@@ -116,12 +116,12 @@ struct WideBuilder {
     first_nameless: Option<RowPosition>,
 }
 
-/// A column other than item, judge and score: its first value for each item.
+/// A column other than item, judge and score: its first non-empty value for each item.
 struct OtherColumn {
     name: String,
     column: usize,
     cells: Vec<String>,
-    /// Rows whose value differs from the first.
+    /// Rows with another non-empty value than the first of their item.
     contradicted: u64,
 }
 

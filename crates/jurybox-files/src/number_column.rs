@@ -10,9 +10,9 @@ use jurybox::Form;
 #[derive(Debug, Clone)]
 pub(crate) enum NumberColumn {
     Own(Vec<f64>),
-    /// Little-endian doubles, not aligned.
+    /// Little-endian doubles, possibly not aligned.
     Doubles(Bytes),
-    /// Little-endian floats, not aligned.
+    /// Little-endian floats, possibly not aligned.
     Floats(Bytes),
     /// An array without nulls.
     Array64(Float64Array),
@@ -113,8 +113,8 @@ impl NumberColumn {
         }
     }
 
-    /// Adds each number's term of the form to the sum of its row. Returns the first row whose
-    /// number exceeds [`LIMIT`].
+    /// Adds to each row's sum the term of its number under `form`. Returns the first row whose
+    /// number exceeds [`LIMIT`] in magnitude.
     pub(crate) fn add_to(&self, form: &Form, evaluator: usize, sums: &mut [f64]) -> Option<usize> {
         // Counted without an early exit, so that the compiler can vectorise the loop.
         let mut bad = 0_u64;
@@ -125,7 +125,8 @@ impl NumberColumn {
         if bad == 0 { None } else { self.unusable() }
     }
 
-    /// Writes the numbers from row `start` on to the first element of every `step` in `places`.
+    /// Writes the numbers from row `start` on into `places`, to its first element and then to every
+    /// `step`-th.
     pub(crate) fn spread(&self, start: usize, places: &mut [f64], step: usize) {
         each_kind!(self, values => {
             let mut values = values;
@@ -138,7 +139,8 @@ impl NumberColumn {
         });
     }
 
-    /// Writes the numbers of the given rows, each to the first element of every `step` in `places`.
+    /// Writes the numbers of the given rows into `places`, to its first element and then to every
+    /// `step`-th.
     pub(crate) fn gather(&self, rows: &[usize], places: &mut [f64], step: usize) {
         match self {
             NumberColumn::Own(list) => gather(rows, places, step, |row| list[row]),
@@ -155,7 +157,7 @@ impl NumberColumn {
         }
     }
 
-    /// The first row whose number exceeds [`LIMIT`].
+    /// The first row whose number exceeds [`LIMIT`] in magnitude.
     pub(crate) fn unusable(&self) -> Option<usize> {
         let count = each_kind!(self, values => values.map(|x| u64::from(x.abs() > LIMIT)).sum::<u64>());
         if count == 0 {
@@ -165,7 +167,8 @@ impl NumberColumn {
     }
 }
 
-/// Writes `number(row)` of each row to the first element of every `step` in `places`.
+/// Writes `number(row)` of each row into `places`, to its first element and then to every
+/// `step`-th.
 fn gather(rows: &[usize], places: &mut [f64], step: usize, number: impl Fn(usize) -> f64) {
     for (places, &row) in places.chunks_mut(step).zip(rows) {
         places[0] = number(row);

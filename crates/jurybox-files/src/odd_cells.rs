@@ -1,4 +1,5 @@
-//! Counting of cells that are not numbers in columns of numbers; too many of them are an error.
+//! Counting of odd cells, which are neither numbers nor missing, in columns of numbers. Too many of
+//! them are an error.
 
 use crate::cell_number::ParsedCell;
 use crate::error::{Error, RowPosition};
@@ -6,7 +7,8 @@ use crate::scan_plan::{Batch, ColumnUse, ScanPlan, bad_number, shown};
 use crate::warning::{OddColumn, Warning};
 use std::path::Path;
 
-/// A column with more than one odd cell in this many is refused. Fewer count as missing.
+/// A column with more than one odd cell in this many cells that are not missing is refused.
+/// Otherwise odd cells count as missing.
 const ODD_LIMIT: u64 = 20;
 /// The limit that applies instead if bad rows are skipped: up to half the cells may be odd.
 const ODD_LIMIT_WHEN_SKIPPING: u64 = 2;
@@ -14,7 +16,8 @@ const ODD_LIMIT_WHEN_SKIPPING: u64 = 2;
 /// Maximum number of odd cells quoted in a message.
 const QUOTED: usize = 3;
 
-/// Maximum number of late keys quoted in a message.
+/// Maximum number of late keys quoted in a message: keys of JSON objects below the first rows, from
+/// which the columns were detected.
 pub(crate) const LATE: usize = 8;
 
 /// Counts of the missing and the odd cells of a column.
@@ -28,8 +31,9 @@ pub(crate) struct ColumnTally {
 impl ColumnTally {
     /// Counts a cell and returns its number, NaN if missing or odd.
     ///
-    /// Errors on numbers beyond the usable range and on odd probabilities: a probability weights
-    /// its whole row and cannot be left out.
+    /// In a watched column, whose first rows are empty, every cell that is not missing is counted
+    /// as odd. Other columns: errors on numbers beyond the usable range and on odd probabilities. A
+    /// probability weights its whole row and cannot be left out.
     pub(crate) fn take(
         &mut self,
         path: &Path,
@@ -74,8 +78,8 @@ impl ColumnTally {
         }
     }
 
-    /// The warning about a column, if any. Errors if more than one cell in `share` is odd; without
-    /// `share` any number of values is allowed.
+    /// The warning about a column, if any. Errors if more than one cell in `share` is odd, missing
+    /// cells aside; without `share`, any number may be odd.
     fn judge(
         &self,
         path: &Path,
@@ -115,7 +119,8 @@ pub(crate) struct SourceTally {
 impl SourceTally {
     /// Moves the counts out of a batch.
     pub(crate) fn take(&mut self, batch: &mut Batch) {
-        // Row positions count from the batch, line positions from the unit, which is one batch.
+        // Line positions count from the beginning of the unit, the part of a source that one thread
+        // parses. Row positions count from the batch.
         let before = if batch.starts_lines { 0 } else { self.rows };
         let (tallies, late) = (std::mem::take(&mut batch.tallies), std::mem::take(&mut batch.late));
         self.add(SourceTally { rows: batch.rows as u64, tallies, late }, before);
@@ -136,7 +141,7 @@ impl SourceTally {
     }
 
     /// The warnings about a source that was read to its end. Errors if too many cells of a column
-    /// are odd; with `spares`, up to half may be.
+    /// are odd: more than one in twenty, or more than half if bad rows are skipped (`spares`).
     pub(crate) fn judge(self, path: &Path, plan: &ScanPlan, spares: bool) -> Result<Vec<Warning>, Error> {
         let share = if spares { ODD_LIMIT_WHEN_SKIPPING } else { ODD_LIMIT };
         let mut warnings = Vec::new();
@@ -191,7 +196,7 @@ mod tests {
             judge(tally(0, 5)).unwrap().unwrap().to_string(),
             "a.csv, column `spam`: 5 of 100 cells are not numbers, and count as missing: `high` (line 3)"
         );
-        // The share is of the cells that are not missing.
+        // 5 of 99 cells that are not missing: more than one in twenty.
         assert_eq!(judge(tally(1, 5)).unwrap_err().code(), "odd-cells");
     }
 }

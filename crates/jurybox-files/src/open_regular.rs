@@ -6,8 +6,8 @@ use std::path::Path;
 
 /// Opens a regular file, for reading unless `options` says otherwise. Anything else is an error.
 ///
-/// It never blocks: a pipe, which blocks until its other end opens, could have replaced the file
-/// since it was checked.
+/// On Unix it never blocks: a pipe, which blocks until its other end opens, could have replaced the
+/// file since it was checked.
 pub(crate) fn open_plain(path: &Path, options: Option<&OpenOptions>) -> io::Result<File> {
     let mut options = options.cloned().unwrap_or_else(|| OpenOptions::new().read(true).clone());
     without_waiting(&mut options);

@@ -39,7 +39,7 @@ pub struct OtherColumns {
 }
 
 impl Table {
-    /// The cells of these columns in a part of a pass with
+    /// The cells of the named columns in a part of a pass with
     /// [`KeepRecords::All`](crate::KeepRecords::All).
     ///
     /// A column may be named several times. One that does not exist has only missing cells.
@@ -72,7 +72,7 @@ impl OtherColumns {
 
     /// A cell read as a verdict, by the index of its column in the request.
     ///
-    /// NaN if missing, `None` if it is not a number. Yes is 1, no is 0, and words have their
+    /// NaN if missing, `None` if it is not a usable number. Yes is 1, no is 0, and words have their
     /// labels' rewards.
     pub fn number(&self, row: usize, column: usize) -> Option<f64> {
         let Some(notation) = self.places.get(column).and_then(|place| self.notations.get((*place)?)) else {
@@ -85,8 +85,8 @@ impl OtherColumns {
         }
     }
 
-    /// A cell as JSON, by the index of its column in the request: the source's own type where it
-    /// has one, otherwise text; null if missing.
+    /// A cell as JSON, by the index of its column in the request. It has the source's own type if
+    /// the source has types, otherwise it is text; null if missing.
     pub fn json(&self, row: usize, column: usize) -> Value {
         let text = self.column(column).and_then(|column| column.json(row));
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
@@ -101,8 +101,8 @@ impl OtherColumns {
 mod tests {
     use crate::{KeepRecords, Roles, ScanRequest, Table};
 
-    /// A column may be requested twice. One that the table lacks has no cells, and the others keep
-    /// theirs.
+    /// A column that was requested twice has its cells twice. A column that the table lacks has no
+    /// cells.
     #[test]
     fn a_column_may_be_requested_repeatedly() {
         let dir = tempfile::tempdir().unwrap();

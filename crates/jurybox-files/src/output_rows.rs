@@ -32,8 +32,7 @@ pub(crate) enum OutputColumn {
     Array(ArrayRef),
     /// Cells of a specific format.
     Cells(Arc<dyn FormatCells>),
-    /// A number of missing cells of this type: the source has no such column, but another source
-    /// has.
+    /// This many missing cells of this type, for a column that a source lacks.
     Missing(usize, DataType),
     /// Numbers added by Jurybox; NaN if missing.
     Number(Vec<f64>),
@@ -51,7 +50,7 @@ pub(crate) struct OutputRows {
 
 impl OutputColumn {
     /// The column in a form that reads back the same without options: numbers as parsed, and empty
-    /// cells for missing ones. A column that needs no change is returned as it is.
+    /// cells for all other cells. A column that needs no change is returned as it is.
     pub(crate) fn as_read(&self, rows: usize, notation: &Notation) -> OutputColumn {
         let cells: Vec<(ParsedCell, bool)> = (0..rows)
             .map(|row| {
@@ -84,8 +83,8 @@ impl OutputRows {
         }
     }
 
-    /// The output columns in order. `column` returns one by name; those it lacks are filled with
-    /// missing cells.
+    /// The columns of `show` in order. `column` returns each by its name; where it returns `None`,
+    /// all cells are missing.
     pub(crate) fn new(
         rows: usize,
         show: &OutputColumns<'_>,
@@ -161,8 +160,8 @@ impl OutputColumn {
         })
     }
 
-    /// The column as an Arrow array: numbers for columns read as such, otherwise text; arrays are
-    /// unchanged.
+    /// The column as an Arrow array. In a column of numbers, text becomes numbers, or null where it
+    /// is not a number. An array from the input is unchanged.
     pub(crate) fn array(&self) -> ArrayRef {
         match self {
             OutputColumn::Array(array) => array.clone(),

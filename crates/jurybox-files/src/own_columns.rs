@@ -6,7 +6,7 @@ use crate::roles::NotEvaluator;
 pub(crate) const OURS: &[&str] =
     &["rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt"];
 
-/// Prefix of the name given to a column without one, followed by its position from 0.
+/// Prefix of the name given to a column without a name; the column's position from 0 follows.
 pub(crate) const UNNAMED: &str = "Unnamed: ";
 
 /// Separators between the words of a column name.
@@ -24,8 +24,8 @@ pub(crate) fn free_name(taken: &[String], name: &str) -> String {
     name
 }
 
-/// The column that was written under `name`: the one with most prefixes, as the input had the
-/// others.
+/// The column that was written under `name`: of the columns with that name after some prefixes, the
+/// one with most prefixes.
 pub(crate) fn written_name(columns: &[String], name: &str) -> Option<String> {
     let mut found = None;
     let mut name = name.to_string();
@@ -42,7 +42,7 @@ pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
     written_name(columns, "receipt").filter(|_| ["round", "row", "picked_at"].into_iter().all(has))
 }
 
-/// Whether a name is one that rankings and picks write.
+/// Whether a name, without prefixes, is one that rankings and picks write.
 ///
 /// ```
 /// assert!(jurybox_files::is_output_name("probability"));
@@ -61,8 +61,8 @@ pub(crate) fn looks_like_output(name: &str, is_column: impl Fn(&str) -> bool) ->
     is_output_name(name) || shown || bare.strip_prefix("by_").is_some_and(is_column)
 }
 
-/// Why a column is taken for an identifier, time or place by its name; `None` if it is not. Such a
-/// column is no evaluator unless the user says so.
+/// Why a column is taken for an identifier, time, place or telephone number by its name; `None` if
+/// it is not. Such a column is no evaluator unless the user says so.
 pub(crate) fn names_things(name: &str) -> Option<NotEvaluator> {
     if name.starts_with(UNNAMED) || (name.starts_with("__index_level_") && name.ends_with("__")) {
         return Some(NotEvaluator::UnnamedIndex);
@@ -113,8 +113,8 @@ pub fn names_items(name: &str) -> bool {
     names_things(name) == Some(NotEvaluator::NamedLikeId)
 }
 
-/// Whether a column is named like a verdict, which reviewers must not see and evaluators must not
-/// know.
+/// Whether a column is named like a verdict: the last word of its name is `verdict`, `label` or
+/// similar.
 ///
 /// ```
 /// assert!(jurybox_files::is_verdict_name("human_verdict"));

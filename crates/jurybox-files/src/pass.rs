@@ -1,4 +1,5 @@
-//! Passes over the rows of a table: units of work on all threads, with results in row order.
+//! Passes over the rows of a table, with results in row order. A unit is a part of a source that
+//! one thread parses.
 
 use crate::error::Error;
 use crate::format::{UnitReader, WorkUnit};
@@ -19,7 +20,7 @@ pub(crate) struct UnitResult<T> {
     pub(crate) lines: u64,
     /// The caller's result for its rows.
     pub(crate) result: T,
-    /// Missing and odd cells, and unknown keys.
+    /// Missing and odd cells, and late keys, of its rows.
     pub(crate) tally: SourceTally,
     /// The errors of the rows that were skipped.
     pub(crate) skipped: Vec<Error>,
@@ -73,8 +74,9 @@ impl Table {
 
     /// Runs a pass over all rows, or over `some` row ranges of each source.
     ///
-    /// On any thread, `begin` is called for each unit, then `run` with a function that parses it.
-    /// On this thread, `fold` is called in row order; it returns the number of rows folded so far.
+    /// On any thread, `begin` is called for each unit, then `run` with a function that parses the
+    /// unit. On this thread, `fold` is called for each result in row order; it returns the number
+    /// of rows folded so far.
     pub(crate) fn pass<B, T: Send>(
         &self,
         want: ScanRequest<'_>,
@@ -170,7 +172,7 @@ struct AllUnits<'a> {
 }
 
 impl AllUnits<'_> {
-    /// Reads the next unit, reusing its memory. False after the last source.
+    /// Reads the next unit, reusing the memory of `numbered`. False if no unit is left.
     fn take(&mut self, numbered: &mut NumberedUnit) -> Result<bool, Error> {
         while let Some(source) = self.table.sources.get(self.source) {
             let open = match &mut self.open {

@@ -1,4 +1,4 @@
-//! Picking one round from a table: the policy's choice, with the probability of every row.
+//! Picking one round from a table: the policy's choice, with the pick probability of every row.
 
 use crate::error::{Error, RowPosition};
 use crate::fingerprint::Fingerprint;
@@ -30,7 +30,7 @@ pub struct PickOptions {
     /// Pick only rows with an expected reward of at least this. Errors if the policy's values are
     /// not expected rewards.
     pub min_reward: Option<f64>,
-    /// Seed of the random draws, which depend on it and on the rows.
+    /// Seed of the random draws. The draws depend on the seed and on the rows.
     pub seed: u64,
     /// The time of the round. `None` is one after the latest round of the state. A round that the
     /// state has picked from keeps its time.
@@ -65,8 +65,8 @@ pub struct PickOptions {
 pub struct Picking {
     /// The number of rows in the round.
     pub rows: u64,
-    /// The name of the round: a hash of its ids and scores in their order, the same for every file
-    /// format.
+    /// The name of the round: a hash of its evaluators, its ids in their order, and its scores. It
+    /// is the same for every file format.
     pub round: String,
     /// The time of the round.
     pub at: u64,
@@ -86,8 +86,8 @@ pub struct Picking {
     pub(crate) chances: RowProbabilities,
 }
 
-/// The pick probabilities of all rows. Receipts have those of the picks; the others are computed on
-/// request if the values determine them.
+/// The pick probabilities of all rows. A receipt has the probability of its pick. The probabilities
+/// of other rows can be computed on request, if the values of the rows determine them.
 #[derive(Debug, Clone)]
 pub(crate) enum RowProbabilities {
     /// Computed while picking.
@@ -129,13 +129,13 @@ pub struct PickedRow {
 /// id of its items.
 ///
 /// Items are observed once. Rows that the state has observed are recognised by their ids and scores
-/// in any order, and files that it has picked or learnt from by their content, even if its
-/// evaluators have changed. A round in the same order also keeps its name and its time. The policy
-/// decides whether it observes the items before or after it chooses.
+/// in any order. Files that it has picked or learnt from are recognised by their content, even if
+/// its evaluators have changed. A round in the same order also keeps its name and its time. The
+/// policy decides whether it observes the items before or after it chooses.
 ///
-/// Memory holds the id and three numbers of each row. It also holds the scores if they are at most
-/// a million, or if the policy needs more than one value per item (`rand`, `exp4p`,
-/// `adaptive(draws=...)`). Otherwise the table is read twice, and `adaptive` does not probe the
+/// Memory holds the id and the value of each row. It also holds the scores if they are at most
+/// 2^20, or if the policy needs more than one value per item. Such policies are `rand`, `exp4p` and
+/// `adaptive(draws=...)`. Otherwise the table is read again, and `adaptive` does not probe the
 /// items that a single evaluator scores highest.
 ///
 /// Errors on a row without an id, which no verdict could match, and on an id that was rounded,
@@ -250,8 +250,8 @@ fn by_values(
     Ok((chosen, RowProbabilities::ByValues(fitted.clone(), k), values))
 }
 
-/// Lets a jury observe all rows as one round, in fixed chunks, so that the result is the same to
-/// the last bit for every format and any number of threads.
+/// Lets a jury observe all rows as one round, in fixed chunks. The result is the same to the last
+/// bit for every format and any number of threads.
 fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Error> {
     let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let mut round = blank.clone();
@@ -269,8 +269,8 @@ fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Erro
     Ok(())
 }
 
-/// Whether the state has picked from these rows, in any order and with whatever new columns, such
-/// as verdicts. The table's key is the id of its items.
+/// Whether the state has picked from rows with these ids and scores, in any order. Further columns
+/// such as verdicts may be new. The table's key is the id of its items.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -293,7 +293,7 @@ pub fn was_picked_from(state: &State, table: &Table) -> Result<bool, Error> {
     Ok(state.memory.knows_rounds() && state.memory.knows_picked_file(&TableFingerprint::of(table)?.scores))
 }
 
-/// The most scores of a round that are kept in memory for a policy that does not need them.
+/// Maximum number of scores of a round that are kept in memory for a policy that needs only values.
 const HELD: usize = 1 << 20;
 
 /// The ids, scores and fingerprint of a table.
@@ -354,8 +354,8 @@ pub(crate) fn check_id(table: &Table, at: BatchPosition, row: usize, id: &str) -
     id::check(path, place, column, id)
 }
 
-/// The name of a round: a hash of its ids, in their order, and scores. It begins with a letter, so
-/// that no reader takes it for a number.
+/// The name of a round: a hash of its evaluators, its ids in their order, and its scores. It begins
+/// with a letter, so that no reader takes it for a number.
 fn round_name(table: &Table, ids: &IdColumn, held: Option<&[f64]>, content: &str) -> String {
     let mut name = Fingerprint::new();
     for evaluator in table.roles().evaluators().names() {

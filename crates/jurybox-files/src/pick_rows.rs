@@ -18,7 +18,8 @@ use std::fmt;
 /// The result of [`pick_rows`].
 #[derive(Debug, Clone)]
 pub struct PickedRound {
-    /// The state after picking: unchanged, or new, with [`only_choose`](PickOptions::only_choose).
+    /// The state after picking. With [`only_choose`](PickOptions::only_choose), it is the state
+    /// before, or a new one.
     pub state: State,
     /// The picks.
     pub picking: Picking,
@@ -31,8 +32,8 @@ pub struct PickedRound {
 /// Picks from a table with [`choose`], using the state `before` or a new one. The table's key is
 /// the id of its items.
 ///
-/// Errors if `policy` or the table's evaluators are not those of the state. The state is not
-/// changed: the result has a new one, to be saved once the picks are delivered.
+/// Errors if `policy` or the table's evaluators are not those of the state. `before` is not
+/// changed: the result has the state to save once the picks are delivered.
 ///
 /// ```
 /// use jurybox_files::{PickNote, PickOptions, Roles, Table, pick_rows};
@@ -120,8 +121,7 @@ impl PickedRound {
     }
 }
 
-/// A note about picks. The messages name no options, because the command line and the Python
-/// package have different ones.
+/// A note about picks; its `Display` is for people.
 ///
 /// ```
 /// let note = jurybox_files::PickNote::FewRows { k: 9, rows: 4 };
@@ -157,14 +157,14 @@ pub enum PickNote {
     },
     /// Rows whose id another row has as well.
     SharedIds(ItemList),
-    /// The first round of a state whose policy makes no random picks. Missed items can then never
-    /// be estimated.
+    /// The first round of a state whose policy makes no random picks: how many items are missed can
+    /// then not be estimated.
     NoRandomPicks {
         /// The policy of the state.
         policy: Spec,
     },
-    /// A minimum reward is compared with values that may not be calibrated: not every row that the
-    /// state has observed has a label, and these may not be a random sample.
+    /// A minimum reward is compared with values that may not be calibrated. Not every row that the
+    /// state has observed has a label, and the labelled rows may not be a random sample.
     NotCalibrated,
 }
 
@@ -218,7 +218,8 @@ mod tests {
     use crate::roles::Roles;
     use jurybox::{Evaluators, Example, Jury};
 
-    /// A state that has observed 40 items, and `labels` labels of those with the highest scores.
+    /// A state that has observed 40 items, and learnt from those `labels` items with the highest
+    /// scores.
     fn taught(labels: usize) -> State {
         let mut state = State::from(Jury::new(&Spec::default(), Evaluators::new(["a"]).unwrap()).unwrap());
         let items: Vec<f64> = (0..40).map(f64::from).collect();

@@ -31,7 +31,7 @@ pub enum Progress {
     Rows {
         /// Rows read so far.
         rows: u64,
-        /// Bytes read from disk so far.
+        /// Bytes read so far.
         bytes: u64,
         /// Total size of all files in bytes; `None` if unknown.
         of: Option<u64>,
@@ -152,8 +152,8 @@ impl Table {
         self.watch.is_stopped()
     }
 
-    /// Calls `hear` with the warnings that only a pass can raise, each once: cells that are not
-    /// numbers in a column of numbers, and columns without a value.
+    /// Calls `handler` with the warnings that only a pass can raise, each once. Examples are cells
+    /// that are not numbers in a column of numbers, and columns without a value.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table, ScanRequest};

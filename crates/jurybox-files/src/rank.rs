@@ -1,9 +1,11 @@
-//! Ranking: the top K rows of a table in one pass, with memory of order K.
+//! Ranking: the top K rows of a table in one pass, with memory of order K (per group, if rows are
+//! ranked within groups).
 //!
-//! Each thread computes the values of its rows and passes on the rows that may still be among the
-//! best: not below the K-th best value so far, nor below the K-th best of the batch. Rows of text
-//! and of streams are passed on with their records. Rows of other sources are fetched by number
-//! afterwards, the K best only.
+//! Each thread computes the values of its rows and passes on the rows that may be among the best.
+//! These are the rows not below the floor, a lower bound of the K-th best value so far. Of more
+//! than 2K such rows, only the K best of the batch and their ties are passed on. Within groups
+//! there is no floor. Rows of text and of streams are passed on with their records. Rows of other
+//! sources are fetched by number afterwards, the K best only.
 
 use crate::buffer_pool::BufferPool;
 use crate::error::Error;
@@ -78,7 +80,7 @@ pub struct Ranking {
     rows: u64,
     pub(crate) winners: Vec<Winner>,
     pub(crate) records: HashMap<u64, Candidate>,
-    /// The first row of each file.
+    /// The number of the first row of each file.
     pub(crate) files: Vec<u64>,
     pub(crate) evaluators: Vec<String>,
     pub(crate) explained: bool,
@@ -112,13 +114,13 @@ pub(crate) struct Candidate {
 }
 
 impl Ranking {
-    /// The number of ranked rows.
+    /// The number of rows of the table.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Whether the rows have an order. They have none if all values are equal, in every group; rows
-    /// with a value then share the first rank.
+    /// Whether the rows have an order. They have none if no group of several rows has two different
+    /// values, nor exactly one row with a value. Rows with the same value then share a rank.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
@@ -263,7 +265,7 @@ impl ValueRange {
     }
 }
 
-/// The ranges of values, by group if there are groups.
+/// The range of values by group; without groups, one range under the key `None`.
 fn ranges_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, ValueRange> {
     let mut ranges = HashMap::new();
     if grouped {
@@ -278,7 +280,7 @@ fn ranges_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option
     ranges
 }
 
-/// Whether the rows of at least one group have an order.
+/// Whether the rows of at least one group have an order, or no group has several rows.
 fn is_in_order<'a>(ranges: impl Iterator<Item = &'a ValueRange>) -> bool {
     let ordered: Vec<bool> = ranges.filter_map(ValueRange::has_order).collect();
     ordered.is_empty() || ordered.contains(&true)
@@ -300,7 +302,7 @@ fn share_ranks(winners: &mut [Winner]) {
 }
 
 /// The value below which no row can be among the best any more. It is shared by all threads and
-/// only rises.
+/// never falls.
 struct ValueFloor(AtomicU64);
 
 impl ValueFloor {
@@ -317,7 +319,8 @@ impl ValueFloor {
     }
 }
 
-/// The rows that are not below the floor, nor below the k-th best of the batch. Ties stay in.
+/// The rows that are not below the floor. If they are more than 2 `k`, only the `k` best of them
+/// and their ties.
 fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     let above = |floor: f64| {
         let rows = values.iter().enumerate();
@@ -335,7 +338,7 @@ fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     above(kth)
 }
 
-/// The rows that are not below the k-th best of their group in the batch.
+/// For each group of the batch: all rows up to 2 `k`, or the `k` best of more and their ties.
 fn best_of_groups(values: &[f64], keys: &[Box<str>], k: usize) -> Vec<usize> {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
@@ -373,7 +376,7 @@ struct TopRows {
     by_key: HashMap<Option<Box<str>>, usize>,
     /// Candidates by row number; some are no longer among the best.
     kept: HashMap<u64, Candidate>,
-    /// The number of candidates above which the ones no longer among the best are dropped.
+    /// The number of candidates above which those no longer among the best are dropped.
     room: usize,
 }
 
@@ -389,7 +392,7 @@ impl TopRows {
             self.groups[group].1.push(row, candidate.value);
             self.kept.insert(row, candidate);
         }
-        // Drops rows that are no longer among the best, so that memory stays of order K.
+        // Drops rows that are no longer among the best, so that memory stays of order K per group.
         if self.kept.len() > self.room {
             let mut still: HashMap<u64, Candidate> = HashMap::new();
             for (_, top) in &mut self.groups {
@@ -402,7 +405,7 @@ impl TopRows {
         }
     }
 
-    /// The K-th best value so far, if there is one group.
+    /// A lower bound of the K-th best value so far, for a ranking without groups.
     fn floor(&self) -> f64 {
         self.groups.first().map_or(f64::NEG_INFINITY, |(_, top)| top.threshold())
     }

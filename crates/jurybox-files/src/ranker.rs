@@ -21,7 +21,7 @@ pub enum Ranker {
     /// A fitted jury.
     Fitted(Fitted),
     /// One fixed weight per evaluator, for its scores as they are read. If a row lacks scores, the
-    /// weights of the others are scaled up.
+    /// weights of its present scores are scaled up.
     Weights(Vec<f64>),
 }
 
@@ -31,7 +31,7 @@ impl Ranker {
         Ranker::Fitted(jury.fit())
     }
 
-    /// Fixed weights by evaluator, negated where low means high. Evaluators not listed get 0.
+    /// Fixed weights by evaluator, negated if low scores are good. Evaluators not listed get 0.
     pub fn weights(evaluators: &Evaluators, pairs: &[(String, f64)]) -> Result<Ranker, Error> {
         let weights = by_evaluator(evaluators, pairs, Some(0.0))?;
         let turned = weights
@@ -69,7 +69,8 @@ impl Ranker {
         }
     }
 
-    /// The additive form of the values of complete rows, if they have one.
+    /// The additive form of values, if they have one: without missing scores, a sum of one term per
+    /// score.
     pub(crate) fn form(&self) -> Option<Form> {
         match self {
             Ranker::Weights(weights) => Some(Form::weighted(weights)),
@@ -100,7 +101,7 @@ impl Ranker {
             return Ok(());
         };
         batch.values(form, &mut buffer.values);
-        // The form gives NaN for rows with missing scores. They are gathered and computed together.
+        // The form gives NaN for rows with missing scores. These rows are computed together.
         let ValueBuffers { values, gaps, rows, scratch } = buffer;
         gaps.clear();
         gaps.extend((0..values.len()).filter(|&row| values[row].is_nan()));
@@ -193,15 +194,16 @@ pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> 
     Ok(Scores::new(values, width)?)
 }
 
-/// The weighted sum of the present scores, scaled up for the missing ones; minus infinity if there
-/// are none.
+/// The weighted sum of the present scores, scaled up for the missing scores. Minus infinity if all
+/// weight is on missing scores.
 fn weighed(weights: &[f64], scores: &[f64]) -> f64 {
     let present = weights.iter().zip(scores).filter(|(_, x)| !x.is_nan());
     let scale = scale(weights, scores);
     if scale.is_finite() { present.map(|(w, x)| w * x).sum::<f64>() * scale } else { f64::NEG_INFINITY }
 }
 
-/// The factor by which weights are scaled up for missing scores; infinite if there are no scores.
+/// The factor by which weights are scaled up for missing scores, by the sums of their magnitudes.
+/// Infinite if all weight is on missing scores.
 fn scale(weights: &[f64], scores: &[f64]) -> f64 {
     let (mut present, mut all) = (0.0, 0.0);
     for (w, x) in weights.iter().zip(scores) {
@@ -218,7 +220,8 @@ fn scale(weights: &[f64], scores: &[f64]) -> f64 {
 }
 
 /// One number per evaluator from `name=value` pairs, with `rest` for evaluators not named. Errors
-/// if one is missing and `rest` is `None`, or if a number is NaN or outside of ±1e100.
+/// on an unknown or repeated name, and on a number that is NaN or outside of ±1e100. Without
+/// `rest`, errors on an evaluator without a number.
 ///
 /// ```
 /// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
@@ -243,7 +246,7 @@ pub fn by_evaluator(
                 evaluators: evaluators.names().map(Into::into).collect(),
             });
         };
-        // Within the limit of scores, products stay finite. NaN fails the comparison.
+        // Products with scores within this limit stay finite.
         if value.abs() > LIMIT || value.is_nan() {
             return Err(Error::UnusableNumber { evaluator: name.clone(), value: *value });
         }

@@ -1,4 +1,4 @@
-//! Options for reading files; whatever is not set is detected.
+//! Options for reading files.
 
 use crate::cell_number::{Decimal, MissingWords, Notation};
 use crate::format::Format;
@@ -6,7 +6,7 @@ use crate::long_format::LongFormat;
 use crate::roles::ColumnInfo;
 use std::sync::Arc;
 
-/// Options for reading files; whatever is not set is detected.
+/// Options for reading files. Format, delimiter and decimal mark are detected if not set.
 ///
 /// ```
 /// use jurybox_files::{Decimal, ReadOptions, Roles, Table};
@@ -30,27 +30,27 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// The delimiter of CSV cells.
     pub delimiter: Option<u8>,
-    /// Whether CSV starts with column names. Without them, columns are `column1`, `column2` and so
-    /// on.
+    /// Whether CSV starts with column names, as is assumed if not set. Without them, columns are
+    /// `column1`, `column2` and so on.
     pub header: Option<bool>,
     /// The decimal mark of numbers in text.
     pub decimal: Decimal,
-    /// Further words for "missing", in any case. A number counts in every format, however it is
-    /// written.
+    /// Further words for "missing", in any case. A number such as `-99` means "missing" in every
+    /// format, however it is written.
     pub na: Vec<String>,
     /// Set if the table is long, with one score per row: it is made wide.
     pub long: Option<LongFormat>,
 }
 
 impl ReadOptions {
-    /// The notation of cells in columns that have none of their own.
+    /// The notation of cells, as far as the user has set it.
     pub(crate) fn notation(&self) -> Notation {
         Notation { decimal: self.decimal, na: Arc::new(MissingWords::new(&self.na)), ..Notation::default() }
     }
 }
 
 impl Notation {
-    /// The notation of a column: detected, but for what the user has set.
+    /// The notation of a column: as the user has set it, otherwise as detected.
     pub(crate) fn of_column(&self, found: &ColumnInfo) -> Notation {
         let decimal = if self.decimal == Decimal::Either { found.decimal } else { self.decimal };
         let labels = self.labels.clone();

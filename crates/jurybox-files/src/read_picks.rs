@@ -9,7 +9,7 @@ use crate::table::{KeepRecords, ScanRequest, Table};
 use jurybox::{Receipt, Seen};
 use std::collections::HashSet;
 
-/// The most characters of a cell that a message shows.
+/// Maximum number of characters of a cell that a message shows.
 const SHOWN: usize = 60;
 
 /// A pick that was read back.
@@ -21,7 +21,7 @@ pub(crate) struct PickedItem {
     pub(crate) row: u64,
     pub(crate) receipt: Receipt,
     pub(crate) scores: Vec<f64>,
-    /// The file of the table from which it was read, and the row there.
+    /// Index of the file from which it was read; `place` is the row in that file.
     pub(crate) file: usize,
     pub(crate) place: RowPosition,
 }

@@ -88,7 +88,7 @@ impl<R> RecordTable<R> {
         RecordTable { writer, columns: named, first: true }
     }
 
-    /// Writes some rows.
+    /// Writes rows, after the header if they are the first.
     pub fn write(&mut self, rows: &[R]) -> Result<(), Error> {
         if rows.is_empty() && !self.first {
             return Ok(());
@@ -101,8 +101,8 @@ impl<R> RecordTable<R> {
         self.writer.write(&output)
     }
 
-    /// Completes the table and renames the file to its final name. A table without rows has its
-    /// columns.
+    /// Completes the table and renames the file to its final name. A table without rows still has
+    /// its column names, if the format has any.
     pub fn finish(mut self) -> Result<(), Error> {
         self.write(&[])?;
         self.writer.finish()
@@ -189,7 +189,7 @@ mod tests {
         std::fs::write(&path, written(Format::Parquet)).unwrap();
         let table = Table::open(&[path], &Roles::default(), false).unwrap();
         assert_eq!(table.columns().join(","), header.trim());
-        // Numbers are numbers again; a column with the name of an identifier is no evaluator.
+        // Numbers are numbers again.
         assert_eq!(table.roles().evaluators().to_string(), "spam, jurybox_item");
     }
 

@@ -1,5 +1,5 @@
-//! The roles that the caller gives to columns, and the rules that decide about the others. The
-//! decision is a [`ColumnRoles`].
+//! The roles that the caller gives to columns, and the rules that decide about columns without one.
+//! The decision is a [`ColumnRoles`].
 
 mod role;
 mod rule_warnings;
@@ -23,10 +23,11 @@ use std::path::Path;
 
 /// The roles that the caller gives to columns.
 ///
-/// Without `evaluators` and `learnt_evaluators`, every numeric column without another role is an
-/// evaluator. Columns named like a verdict (`verdict`, `human_label`) are left out if there are
-/// others, and so are those named like the output of rankings and picks (`rank`, `score`, `value`,
-/// `probability`, or `by_spam` beside `spam`).
+/// Without `evaluators` and `learnt_evaluators`, a numeric column without another role is an
+/// evaluator, unless it looks like an identifier, time or place. Columns named like a verdict
+/// (`verdict`, `human_label`) are left out if there are other evaluators. So are columns named like
+/// the output of rankings and picks (`rank`, `score`, `value`, `probability`, or `by_spam` beside
+/// `spam`).
 ///
 /// ```
 /// use jurybox_files::Roles;
@@ -48,7 +49,7 @@ pub struct Roles {
     pub ignore: Vec<String>,
     /// Ignored columns with a word for what they are used for, shown instead of "ignored".
     pub ignored_as: Vec<(String, &'static str)>,
-    /// Evaluators, or the reward, where low means high.
+    /// Evaluators, or the reward, whose low values are good.
     pub invert: Vec<String>,
     /// The column of rewards: verdicts as numbers.
     pub reward: Option<String>,
@@ -56,7 +57,7 @@ pub struct Roles {
     pub labels: Vec<(String, f64)>,
     /// Whether the verdicts are read as the scores of the only evaluator, not as rewards.
     pub verdicts: bool,
-    /// The reward that a jury has learnt, which is the reason why its column is not used.
+    /// The reward that a jury has learnt; shown as the reason why its column is not used.
     pub learnt_reward: Option<String>,
     /// The column of probabilities with which items were picked.
     pub probability: Option<String>,
@@ -72,7 +73,8 @@ pub struct Roles {
     pub texts: bool,
 }
 
-/// Errors on a column with two roles that exclude each other. Ids and ignored columns exclude none.
+/// Errors on a column with two roles that exclude each other. The roles of ids and of ignored
+/// columns exclude no other role.
 fn one_role_each(named: &[(String, Role)]) -> Result<(), Error> {
     for (at, (name, role)) in named.iter().enumerate() {
         if let Some((_, other)) = named[..at].iter().find(|(before, other)| before == name && other != role)
@@ -85,9 +87,8 @@ fn one_role_each(named: &[(String, Role)]) -> Result<(), Error> {
 }
 
 impl Roles {
-    /// Decides the roles of columns by the first rows of each source, of which it looks at a
-    /// thousand. Callers can then hand over only [the columns to
-    /// read](ColumnRoles::columns_to_read).
+    /// Decides the roles of columns by at most the first thousand rows of each source. Callers can
+    /// then hand over only [the columns to read](ColumnRoles::columns_to_read).
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -187,7 +188,7 @@ impl Roles {
                     others.push((name.clone(), why));
                 }
             } else if found.nested && (!listed.is_empty() || found.kind != ColumnKind::Number) {
-                // It is written out within its column.
+                // A field of a nested object is written out within the column of the object.
             } else if !listed.is_empty() {
                 let why = self.why_beside(found, |other| names.contains(other));
                 others.push((name.clone(), why));
@@ -246,7 +247,8 @@ impl Roles {
         })
     }
 
-    /// The named columns with their roles. Errors on unknown columns.
+    /// The named columns with their roles. Errors on unknown columns, and on roles that exclude
+    /// each other.
     fn named(&self, path: &Path, columns: &[ColumnInfo]) -> Result<Vec<(String, Role)>, Error> {
         let learnt = |name: &str| self.learnt_evaluators.iter().any(|learnt| learnt.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
@@ -302,7 +304,7 @@ impl Roles {
         Ok(())
     }
 
-    /// The named evaluators, or else those of the jury. Empty if every numeric column is to be one.
+    /// The named evaluators, or else those of the jury. Empty if the rules decide.
     fn listed(&self, columns: &[ColumnInfo]) -> Result<Vec<Evaluator>, Error> {
         let learnt = |name: &str| self.learnt_evaluators.iter().find(|learnt| learnt.name == name);
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
@@ -317,7 +319,8 @@ impl Roles {
                         Some(column) => Evaluator::low(column),
                         None => self.directed(name),
                     };
-                    // The jury knows the directions. A contradicting one is an error below.
+                    // The jury knows the directions. A direction that contradicts it is an error
+                    // below.
                     match learnt(&asked.name) {
                         Some(learnt) if asked.direction == Direction::High => learnt.clone(),
                         _ => asked,
@@ -388,9 +391,8 @@ fn numbers_named_like_output(others: &[(String, NotEvaluator)], columns: &[Colum
     left_out.map(|(name, _)| name.clone()).collect()
 }
 
-/// Removes the numeric columns that were left out for the reason `why`, and returns their names.
-/// Jurybox's own output, and a table with verdicts, has other evaluators as well. A table without
-/// any others uses these names for its evaluators.
+/// Removes the numeric columns that were left out for the reason `why`, and returns their names. It
+/// is called if there are no other evaluators: then columns of these names are the evaluators.
 fn take_back(
     others: &mut Vec<(String, NotEvaluator)>,
     columns: &[ColumnInfo],

@@ -28,8 +28,9 @@ pub(crate) struct ScoreMoments {
     scores: Vec<[f64; 3]>,
 }
 
-/// Largest standard error, over the chunks, of an evaluator's mean score and standard deviation,
-/// both in standard deviations of the scores, and of its share of present scores.
+/// Limit of the standard errors, over the chunks, of three figures of an evaluator. They are its
+/// mean score and standard deviation, in standard deviations of its scores, and its share of
+/// present scores.
 const MOST_OFF: f64 = 0.02;
 
 impl SampledChunks {
@@ -113,7 +114,7 @@ impl SampledChunks {
                     rows += measured.rows;
                 }
                 merge(&mut all, here);
-                // The table may end within the last chunk; a short one varies by chance.
+                // The table may end early in the last chunk; so few rows would vary by chance.
                 if 2 * rows < CHUNK_ROWS {
                     continue;
                 }
@@ -122,8 +123,8 @@ impl SampledChunks {
                 spreads.extend((here[0] > 1.0).then(|| here[2] / (here[0] - 1.0)));
             }
             let variance = all[2] / (all[0] - 1.0).max(1.0);
-            // An evaluator without scores or variance in the sample may have both elsewhere. One
-            // whose variance hangs on a few rows (a rare flag, a heavy tail) needs a full pass.
+            // An evaluator without variance in the sample may have it elsewhere. If its variance
+            // depends on a few rows (a rare flag, a heavy tail), a full pass is needed.
             variance > 0.0
                 && error_of_mean(&shares) <= MOST_OFF
                 && error_of_mean(&means) <= MOST_OFF * variance.sqrt()

@@ -1,6 +1,6 @@
 //! Parallel execution of a pass, with results in the order of the rows.
 //!
-//! Threads take units of work in order, run the caller's `work` on them independently, and send
+//! Threads take units of work in order and run the caller's `work` on them independently. They send
 //! back the results, which the caller's `fold` receives in order. The result is therefore the same
 //! for any number of threads, and the first error in the file is the one reported. Threads may run
 //! ahead of `fold` by a limited number of units, which bounds the memory.
@@ -61,7 +61,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of the next unit, once there is room for it. An error in taking it ends the queue.
+/// The number of the next unit, once there is room for it; `None` if there is no further unit. An
+/// error in taking it ends the queue.
 fn next<U, W>(
     gate: &Mutex<UnitQueue<U>>,
     changed: &Condvar,
@@ -120,7 +121,7 @@ pub(crate) struct OrderedHandoff<C> {
 struct HandoffState<C> {
     /// The number of the unit whose turn it is.
     next: u64,
-    /// Whether a thread stopped before its turn; no further turn comes then.
+    /// Whether a thread dropped its turn without taking it; then no further turn comes.
     dropped: bool,
     carried: C,
 }
@@ -133,7 +134,8 @@ impl<C> OrderedHandoff<C> {
         }
     }
 
-    /// The turn of a unit. It must be taken, because later units wait for it.
+    /// The turn of a unit. Later units wait for it; if it is dropped untaken, their turns never
+    /// come.
     pub(crate) fn turn(&self, number: u64) -> HandoffTurn<'_, C> {
         HandoffTurn { handoff: self, number, taken: false }
     }
@@ -151,8 +153,7 @@ pub(crate) struct HandoffTurn<'a, C> {
 }
 
 impl<C> HandoffTurn<'_, C> {
-    /// Waits for the turn and runs `act`. `None` if the turn cannot come because a thread has
-    /// panicked.
+    /// Waits for the turn and runs `act`. `None` if a turn was dropped untaken, as by a panic.
     pub(crate) fn take<R>(mut self, act: impl FnOnce(&mut C) -> R) -> Option<R> {
         let mut state = lock(&self.handoff.state);
         while state.next != self.number && !state.dropped {
@@ -207,7 +208,7 @@ impl ScanPart<'_> {
         (self.text.to_vec(), self.batch.starts.clone(), self.arrays.clone())
     }
 
-    /// What to keep of a row for output; nothing if it can be fetched by its number.
+    /// The part of a row to keep for output; none if the row can be fetched by its number.
     pub(crate) fn record(&self, row: usize) -> Result<StoredRow, Error> {
         if let Some(arrays) = &self.arrays {
             // A copy, because a slice would keep the whole batch in memory.

@@ -22,7 +22,7 @@ pub(crate) enum ColumnUse {
     Reward { sign: f64 },
     /// The probability with which the item was picked.
     Probability,
-    /// Text by which rows are grouped: a round or a group.
+    /// Text by which rows are grouped: a round, a group or an id.
     Key,
     /// One of the columns that identify the item.
     Id,
@@ -51,9 +51,9 @@ pub(crate) struct ScanPlan {
     pub(crate) rewards: Option<String>,
     /// Whether whole rows are requested: their positions in the text, or every column.
     pub(crate) records: bool,
-    /// Requested uses for which the source has no column; they are missing in every row.
+    /// Requested uses for which the source has no column; their cells are missing in every row.
     pub(crate) lacking: Vec<ColumnUse>,
-    /// Form by which the value of a row is summed over its scores while they are read.
+    /// Form by which the value of a row is summed from its scores while they are read.
     pub(crate) form: Option<Form>,
 }
 
@@ -71,12 +71,12 @@ impl ScanPlan {
         vec![ColumnTally::default(); self.uses.len()]
     }
 
-    /// Whether some stored numbers mean "missing".
+    /// Whether any number means "missing".
     pub(crate) fn has_missing_numbers(&self) -> bool {
         self.notations.iter().any(|notation| notation.na.has_numbers())
     }
 
-    /// Whether an evaluator has no column in the source.
+    /// Whether an evaluator other than a context has no column in the source.
     pub(crate) fn lacks_a_score(&self) -> bool {
         self.lacking.iter().any(|what| matches!(what, ColumnUse::Score { .. }))
     }
@@ -162,11 +162,11 @@ pub struct Batch {
     pub(crate) ids: Vec<u64>,
     /// Counts of missing and odd cells, by column of the source. Empty if there are none.
     pub(crate) tallies: Vec<ColumnTally>,
-    /// Keys of JSON objects that are not columns, each with its first position. Limited to a few.
+    /// Keys of JSON objects that are not columns, each with its first position, up to a limit.
     pub(crate) late: Vec<(String, RowPosition)>,
     /// Whether line positions in the batch count from the start of the unit.
     pub(crate) starts_lines: bool,
-    /// The start of each row's record in the block, followed by the end of the last one.
+    /// The start of each row's record in the text of the part, followed by the end of the last one.
     pub(crate) starts: Vec<usize>,
 }
 
@@ -250,8 +250,8 @@ impl Batch {
         self.ids[row] = self.ids[row].wrapping_add(hash_number(hash_text(column), hash_text(&id)).max(1));
     }
 
-    /// The item of each row as a hash of its id; 0 where no id is given. Different ids collide with
-    /// a chance of 2^-64. Empty unless ids were requested.
+    /// The item of each row as a hash of its id; 0 where no id is given. Two different ids collide
+    /// with a chance of about 2^-64. Empty unless ids were requested.
     pub fn ids(&self) -> &[u64] {
         &self.ids
     }
@@ -266,7 +266,7 @@ impl Batch {
         &self.probabilities
     }
 
-    /// The round or group of each row; empty unless requested.
+    /// The round, group or id of each row; empty unless requested.
     pub fn keys(&self) -> &[Box<str>] {
         &self.keys
     }
@@ -329,8 +329,8 @@ impl Batch {
     }
 }
 
-/// Resets the running sums of `rows` rows to `begin`, one vector per lane of the form, reusing
-/// memory.
+/// Resets the running sums of `rows` rows to `begin`, reusing memory. A form has several sums per
+/// row, its lanes; each lane is one vector.
 pub(crate) fn begin_sums(sums: &mut Vec<Vec<f64>>, form: &Form, rows: usize, begin: f64) {
     sums.resize_with(form.lanes(), Vec::new);
     for lane in sums {

@@ -1,12 +1,13 @@
-//! Random access to the scores of a table in memory, without a copy.
+//! Random access to the scores of a table in memory, which shares its arrays where possible.
 
 use crate::number_column::NumberColumn;
 use crate::scan_plan::{Batch, BatchLayout};
 use crate::table::Table;
 
-/// Scores of rows, NaN where missing, that share the arrays of a table in memory.
+/// Scores of rows, NaN where missing.
 ///
-/// Doubles and floats without nulls are shared with the table; other numbers are copied as doubles.
+/// Doubles and floats without nulls are shared with a table in memory. Other numbers are copied as
+/// doubles.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -79,7 +80,7 @@ impl ScoreView {
 }
 
 impl Batch {
-    /// Moves the scores out of the batch, sharing the arrays of a table in memory.
+    /// Moves the scores out of the batch. Arrays of a table in memory are shared.
     pub fn take_score_view(&mut self) -> ScoreView {
         let columns = match std::mem::take(&mut self.scores) {
             BatchLayout::Columns(columns) => columns,

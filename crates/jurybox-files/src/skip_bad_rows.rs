@@ -11,13 +11,13 @@ pub(crate) struct SkippedRows {
     pub(crate) most: usize,
     /// Rows skipped so far, by all threads.
     count: AtomicUsize,
-    /// Their errors, in row order.
+    /// The errors of skipped rows, in row order.
     errors: Mutex<Vec<Error>>,
 }
 
 impl SkippedRows {
-    /// The line to skip for an error that concerns one row; `None` for other errors and over the
-    /// limit.
+    /// The line to skip for an error that concerns one row, which is counted as skipped. `None` for
+    /// other errors and over the limit.
     pub(crate) fn line_of(&self, error: &Error) -> Option<u64> {
         let (Error::Ragged { place, .. }
         | Error::NotANumber { place, .. }
@@ -43,9 +43,9 @@ impl Table {
     /// Skips rows that cannot be read, at most `most` of them over all passes; one more is an
     /// error.
     ///
-    /// Such rows have too many or too few cells, infinite numbers, or invalid UTF-8 or JSON. A word
-    /// in a column of numbers counts as missing instead, and up to half the cells may be words.
-    /// Only text files can skip rows.
+    /// Examples are rows with too many or too few cells, infinite numbers, or invalid UTF-8 or
+    /// JSON. A word in a column of numbers counts as missing instead, and up to half the cells may
+    /// be words. Rows are skipped in text files only.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table, ScanRequest};

@@ -64,8 +64,8 @@ impl From<Jury> for State {
     }
 }
 
-/// The largest state file, in bytes. Half a year of hourly rounds with hundreds of verdicts is
-/// less.
+/// The largest state file, in bytes. Half a year of hourly rounds with hundreds of verdicts each
+/// takes less.
 const LARGEST: u64 = 1 << 30;
 
 /// Reads a file or pipe. Errors on devices, which may be endless, and above [`LARGEST`] bytes.
@@ -109,7 +109,7 @@ impl State {
                     return Err(refuse(format!("it is of {version}; this program reads version {VERSION}")));
                 }
             }
-            // A document with only a jury, or something else, which this refuses.
+            // A document with only a jury, or else something that `from_json` refuses.
             _ => return Jury::from_json(text).map(State::from),
         }
         let saved: StateFile = serde_json::from_str(text).map_err(|e| refuse(e.to_string()))?;
@@ -119,9 +119,9 @@ impl State {
         Ok(State { jury: Jury::from_json(saved.jury.get())?, memory: saved.taught_with })
     }
 
-    /// Whether its expected rewards are calibrated: every observed item has a label, so that the
-    /// labelled items were not chosen by their scores. Otherwise values rank items, but may not be
-    /// calibrated.
+    /// Whether its expected rewards are calibrated. They are if every observed item has a label and
+    /// the state has not picked from any round: then nobody chose the labelled items by their
+    /// scores. Otherwise values rank items, but may not be calibrated.
     ///
     /// ```
     /// use jurybox::{Evaluators, Example, Jury};
@@ -144,8 +144,8 @@ impl State {
         self.prepare(path)?.publish()
     }
 
-    /// Writes the state to a temporary file, which [`FinishedFile::publish`] renames. In between,
-    /// results can be delivered that the state already counts.
+    /// Writes the state to a temporary file, which [`FinishedFile::publish`] renames. Before that,
+    /// the caller can deliver results that the state counts already.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

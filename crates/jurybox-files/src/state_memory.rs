@@ -7,11 +7,12 @@ use jurybox::{Direction, Evaluator, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-/// The most files, and the most rounds of picks, that are remembered: half a year of hourly rounds.
+/// Maximum number of files, and of rounds of picks, that are remembered: about half a year of
+/// hourly rounds.
 const MOST: usize = 4096;
-/// The most fingerprints of files. Each file has two: of its bytes, and of its rows.
+/// Maximum number of fingerprints of files. Each file has two: of its bytes, and of its rows.
 const MOST_NAMES: usize = 2 * MOST;
-/// The most verdicts of tables that are remembered: about 26 bytes each in the state file.
+/// Maximum number of verdicts of tables that are remembered: about 26 bytes each in the state file.
 pub(crate) const MOST_VERDICTS: usize = 1 << 16;
 
 /// The record of what a state has learnt and picked from: its reward, files and rounds.
@@ -52,7 +53,7 @@ pub struct StateMemory {
 struct RememberedReward {
     name: String,
     direction: Direction,
-    /// The least and the greatest reward, negated if low means high.
+    /// The least learnt reward; like `greatest`, it is negated if low rewards are good.
     least: f64,
     greatest: f64,
 }
@@ -64,8 +65,8 @@ struct RememberedRound {
     at: u64,
     /// Whether its items were observed.
     observed: bool,
-    /// Hashes of the items whose verdicts were learnt with a pick of this round: of their ids, of
-    /// their positions in the round, and of their rows.
+    /// Hashes of the items whose verdicts were learnt with a pick of this round. There are hashes
+    /// of their ids, of their positions in the round, and of their rows.
     #[serde(with = "on_one_line")]
     learnt: BTreeSet<ItemHash>,
 }
@@ -128,7 +129,7 @@ impl StateMemory {
         self.by_rule = by_rule;
     }
 
-    /// Whether a file with this fingerprint was learnt.
+    /// Whether a file with this fingerprint was learnt, as far as the state remembers.
     pub fn knows_file(&self, fingerprint: &str) -> bool {
         self.files.iter().any(|known| known == fingerprint)
     }
@@ -198,7 +199,7 @@ impl StateMemory {
         } else if items.contains(&item) {
             PickVerdict::Elsewhere
         } else if round.is_none() && self.forgotten.is_some_and(|latest| at <= latest) {
-            // Several rounds may have the time of the latest one that was dropped.
+            // `<=`, because several rounds may have the time of the latest round that was dropped.
             PickVerdict::Forgotten
         } else {
             PickVerdict::New
@@ -231,7 +232,7 @@ impl StateMemory {
         self.verdicts.drain(..beyond);
     }
 
-    /// The number of verdicts that both states have learnt, from tables or from picks.
+    /// The number of verdicts that both states have learnt, at least one of them from a table.
     pub fn shared_verdicts(&self, other: &StateMemory) -> usize {
         let whole =
             |of: &StateMemory| of.verdicts.iter().skip(1).step_by(2).copied().collect::<HashSet<ItemHash>>();
@@ -240,9 +241,11 @@ impl StateMemory {
         both(&mine, &theirs) + both(&other.items(), &mine) + both(&self.items(), &theirs)
     }
 
-    /// The number of files and rounds that both states have learnt.
+    /// The number of files that both states have learnt, plus the number of shared rounds. A round
+    /// is shared if both have observed it, or if both have learnt one of its verdicts with a pick.
     pub fn shared(&self, other: &StateMemory) -> usize {
-        // Files have two fingerprints, and one may be missing. The larger count is right.
+        // A file has two fingerprints, and one may be missing: the larger count is that of the
+        // files.
         let (by_rows, by_bytes): (Vec<&String>, Vec<&String>) = self
             .files
             .iter()
@@ -258,7 +261,7 @@ impl StateMemory {
         files + self.rounds.iter().filter(both).count()
     }
 
-    /// Adds the record of another state. Errors if its reward is another one.
+    /// Adds the record of another state. Errors if it has learnt another reward.
     pub fn merge(&mut self, other: &StateMemory) -> Result<(), Error> {
         if let Some(reward) = &other.reward {
             let named = Evaluator { name: reward.name.clone(), direction: reward.direction };

@@ -1,9 +1,9 @@
 //! A first pass over the scores of a table, for policies that learn their scales and weights from
 //! scores alone: means, variances and correlations.
 //!
-//! Of a large table, a systematic sample is read: chunks of rows at equal distances, the same ones
-//! for every format and any number of threads. If the chunks differ too much, because the table is
-//! sorted or an evaluator failed at noon, they do not represent the table and every row is read.
+//! Of a large table, a systematic sample is read: chunks of rows at equal distances. The chunks are
+//! the same for every format and any number of threads. If they differ too much, because the table
+//! is sorted or an evaluator failed at noon, every row is read.
 
 use crate::error::Error;
 use crate::fixed_chunks::{BufferedChunks, chunk_rows};
@@ -53,16 +53,17 @@ impl SurveySize {
     }
 }
 
-/// Rows of a chunk of the sample.
+/// Rows of a chunk of the sample, except at the end of a table.
 pub(crate) const CHUNK_ROWS: u64 = 1 << 14;
-/// The most chunks of a sample. Every row of a table with no more chunks is read.
+/// Maximum number of chunks of a sample. A table with no more chunks is read in full.
 const MOST_CHUNKS: u64 = 16;
-/// The most evaluators of a sampled table: the correlations of more need every row.
+/// Maximum number of evaluators of a sampled table: the correlations of more need every row.
 const WIDEST: usize = 64;
-/// The most files of a sampled table. Every file is a round, so that a chunk takes memory per file.
+/// Maximum number of files of a sampled table. Every file is a round, so that a chunk takes memory
+/// per file.
 const MOST_FILES: usize = 64;
-/// The binary digits give the sampled one of every 2, 4, 8, … chunks: one near the middle, so that
-/// each sample contains the samples of half its size.
+/// Of every n = 2, 4, 8, … chunks, the one at position `OFFSET % n` is sampled. Each sample
+/// therefore contains the samples of half its size.
 const OFFSET: u64 = 0x5555_5555_5555_5555;
 
 /// Whether a chunk that begins at `row` is in the sample of one chunk in `2^power`.
@@ -71,7 +72,8 @@ fn is_sampled(power: u32, row: u64) -> bool {
     (row / CHUNK_ROWS) % every == OFFSET % every
 }
 
-/// The power for a table whose last rows begin at row `last`, so that the sample is small enough.
+/// The smallest power for which at most [`MOST_CHUNKS`] chunks are sampled, if the last rows of the
+/// table begin at row `last`.
 fn power_for(last: u64) -> u32 {
     let chunks = last / CHUNK_ROWS + 1;
     (0..63).find(|power| chunks.div_ceil(1 << power) <= MOST_CHUNKS).unwrap_or(63)
@@ -123,7 +125,7 @@ fn every_row(table: &Table, jury: &mut Jury) -> Result<SurveySize, Error> {
     Ok(SurveySize { rows, shown: rows, ..SurveySize::default() })
 }
 
-/// Lets the jury learn the sample, or every row if the chunks differ too much.
+/// Lets the jury observe the sample, or every row if the chunks differ too much.
 fn use_sample(table: &Table, jury: &mut Jury, chunks: SampledChunks, rows: u64) -> Result<SurveySize, Error> {
     if !chunks.are_alike() {
         return Ok(SurveySize { uneven: true, ..every_row(table, jury)? });
@@ -167,7 +169,7 @@ fn sample_by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surv
     let mut coming = coming.into_iter().peekable();
     read_ranges(table, &wanted, |more| {
         held.join(&more);
-        // A row group may end within a chunk, which is complete when all of its rows are there.
+        // A unit may end within a range, which is complete when all of its rows are there.
         while let Some((source, range)) =
             coming.peek().filter(|(_, range)| held.rows as u64 >= range.end - range.start)
         {
@@ -213,14 +215,14 @@ fn read_ranges(
     )
 }
 
-/// Samples a table whose number of rows is not known: every chunk at first, and a smaller share of
-/// them whenever there are too many. Chunks that leave the sample are dropped.
+/// Samples a table whose number of rows is not known. All chunks are sampled at first, and a
+/// smaller share whenever there are too many. Chunks that leave the sample are dropped.
 fn sample_stream(table: &Table, jury: &mut Jury) -> Result<SurveySize, Error> {
     let mut chunks = SampledChunks::new(jury)?;
     let blank = chunks.blank().clone();
     let power = AtomicU32::new(0);
     let mut last = 0;
-    // What the jury learns from every row, as long as no chunk was left out.
+    // The jury after every row, as long as no chunk was left out.
     let mut whole = PerFileJury::new(jury)?;
     let rows = table.scan_fixed_chunks(
         ScanRequest::default(),

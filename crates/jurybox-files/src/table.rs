@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// A table of rows in one or more files, or in memory.
 ///
 /// Its columns are those of all sources together. Where a source lacks a column, its cells are
-/// missing, and [`warnings`](Table::warnings) says so.
+/// missing. [`warnings`](Table::warnings) says so if the column has a role.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, ScanRequest};
@@ -49,27 +49,27 @@ pub struct Table {
     /// The paths of the files.
     inputs: Vec<PathBuf>,
     roles: ColumnRoles,
-    /// Output columns: those of the first source, then the additional ones of the others.
+    /// Output columns: all columns but unused fields of nested objects.
     found: Vec<ColumnInfo>,
     /// All columns, including unused fields of nested objects.
     all_columns: Vec<ColumnInfo>,
     columns: Vec<String>,
-    /// The notation of cells in columns that have none of their own.
+    /// The notation of cells, as far as the user has set it.
     pub(crate) notation: Notation,
     /// Notation of the columns read as numbers, by source: files may differ in their decimal marks.
     numeric: Vec<HashMap<String, Notation>>,
     warnings: Vec<Warning>,
     threads: usize,
-    /// The number of the first row in a ranking.
+    /// The number of the table's first row in a ranking.
     pub(crate) first: u64,
-    /// Policy and count for rows that cannot be read.
+    /// The limit of rows to skip because they cannot be read, and the errors of those skipped.
     pub(crate) skipped: SkippedRows,
     pub(crate) watch: ProgressWatch,
     /// Receives warnings that only a pass can raise.
     pub(crate) listener: WarningListener,
 }
 
-/// The maximum number of threads; more would find no work.
+/// The maximum number of threads.
 const MOST_THREADS: usize = 256;
 
 /// The position of a batch within a table.
@@ -91,7 +91,8 @@ pub struct BatchPosition {
 impl Table {
     /// Opens files and assigns roles to their columns.
     ///
-    /// Set `again` if the rows will be read more than once: standard input is then copied to disk.
+    /// Set `again` if the rows will be read more than once: standard input and pipes are then
+    /// copied to disk.
     pub fn open(paths: &[PathBuf], roles: &Roles, again: bool) -> Result<Table, Error> {
         Table::open_as(paths, &ReadOptions::default(), roles, again)
     }
@@ -167,7 +168,7 @@ impl Table {
         found.iter_mut().for_each(|found| found.cells = Vec::new());
         let columns = found.iter().map(|found| found.name.clone()).collect();
         let all_columns = found.clone();
-        // A nested field is written as part of its column, and by itself only if it was read.
+        // A nested field is written as part of its column, and by itself only if it has a role.
         found.retain(|found| !found.nested || column_roles.reads(&found.name));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let notation = reading.notation();
@@ -205,8 +206,8 @@ impl Table {
 
     /// Numbers the rows from `first` on, for a table that is part of a larger one.
     ///
-    /// [Ranking](fn@crate::rank) orders ties by row number, so that the best of separately ranked
-    /// parts are the best of the whole.
+    /// [Ranking](fn@crate::rank) orders rows with the same value by their numbers and the seed. The
+    /// best of separately ranked parts are therefore the best of the whole.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
@@ -354,7 +355,8 @@ impl Table {
     }
 }
 
-/// Warnings about the columns that a source lacks. Errors if it has no column of any evaluator.
+/// Warnings about the columns that a source lacks. Errors if it has no column of any evaluator,
+/// unless rows are read for their texts.
 fn missing_columns(source: &dyn RowSource, column_roles: &ColumnRoles) -> Result<Vec<Warning>, Error> {
     let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
     let has = |column: &str| names.contains(column);

@@ -14,7 +14,7 @@ use crate::table::{ScanRequest, Table};
 use jurybox::{Evaluators, Reviewer};
 use std::collections::HashSet;
 
-/// Prefix of hashes of rows, as opposed to those of files.
+/// Prefix of hashes of rows; hashes of files have none.
 pub(crate) const BY_ROWS: &str = "rows-";
 
 /// Content hashes of a table's rows.
@@ -39,9 +39,9 @@ pub(crate) const BY_ROWS: &str = "rows-";
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableFingerprint {
-    /// The hash of ids and scores.
+    /// The hash of evaluators, ids and scores.
     pub scores: String,
-    /// The hash of ids, scores and rewards; equal to `scores` without rewards.
+    /// The hash of evaluators, ids, scores and rewards; equal to `scores` without a reward column.
     pub rewards: String,
 }
 
@@ -65,17 +65,18 @@ pub(crate) struct KnownVerdicts<'a> {
 pub(crate) struct RowScan {
     pub(crate) content: TableFingerprint,
     pub(crate) rows: u64,
-    /// Hashes of items and verdicts, in pairs, for the state to remember.
+    /// Hashes of items and verdicts, in pairs, for the state to remember: the last ones.
     pub(crate) verdicts: Vec<ItemHash>,
     /// Numbers of the rows, within their files, whose verdict was learnt before: same id, scores,
     /// reward and reviewer.
     pub(crate) known: HashSet<u64>,
-    /// Rows whose id alone is known.
+    /// Rows whose id is known, but with other scores, another reward or another reviewer.
     pub(crate) known_ids: ItemList,
 }
 
 impl RowScan {
-    /// Scans a table. Verdicts are hashed and compared only if known ones are given.
+    /// Scans a table. Verdicts are hashed and compared only if `verdicts` is given and the table
+    /// has a reward column.
     pub(crate) fn of(table: &Table, verdicts: Option<KnownVerdicts<'_>>) -> Result<RowScan, Error> {
         let evaluators = table.roles().evaluators();
         let width = evaluators.len();
@@ -123,7 +124,7 @@ impl RowScan {
                     }
                     found.extend([item, verdict]);
                 }
-                // A state remembers only the last ones.
+                // A state remembers only the last verdicts.
                 if found.len() > 4 * MOST_VERDICTS {
                     found.drain(..found.len() - 2 * MOST_VERDICTS);
                 }

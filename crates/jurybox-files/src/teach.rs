@@ -29,13 +29,14 @@ pub struct LearnCounts {
     pub used: u64,
     /// Rewards from which the policy does not learn.
     pub ignored_rewards: u64,
-    /// Rounds with rows after another round had begun, which were learnt as new rounds.
+    /// Runs of rows whose round had ended before; each run was learnt as a new round.
     pub reopened_rounds: u64,
     /// Rows that were skipped, because their verdicts were learnt before.
     pub learnt_before: u64,
-    /// Rows whose id was learnt before with other scores or another verdict. They were counted.
+    /// Rows whose id was learnt before with other scores or another verdict. These rows were
+    /// learnt.
     pub known_ids: ItemList,
-    /// The least and the greatest reward, negated if low means high.
+    /// The least and the greatest reward, negated if low rewards are good.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
     /// Evaluators whose scores equal the rewards.
@@ -57,11 +58,12 @@ impl LearnCounts {
 }
 
 /// Lets a jury learn from every row of a table, and from the rewards if the table has them. `first`
-/// is the time of the first round. After an error the jury is unchanged.
+/// is the time of the first round. Errors if the column of rewards is empty in every row. After an
+/// error the jury is unchanged.
 ///
 /// With a column of rounds, each run of rows with the same value is a round. Rounds are learnt in
 /// their order, as policies that forget need it; the rows of one round are held in memory. Without
-/// it, each file is a round, learnt in chunks that are merged.
+/// such a column, each file is a round, learnt in chunks that are merged.
 ///
 /// The result is the same to the last bit for any number of threads, every format and all batch
 /// sizes.

@@ -1,7 +1,8 @@
 //! Temporary output files, and removal of the leftovers of killed runs.
 //!
 //! A run holds a lock on its temporary file, which the system releases when the process ends. An
-//! unlocked one is therefore abandoned, and the next run that writes to the folder removes it.
+//! unlocked temporary file is therefore abandoned. The next run that writes to the folder removes
+//! it.
 
 use crate::destination::folder_of;
 use crate::error::Error;
@@ -24,7 +25,8 @@ pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFi
     builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
-        // The mode of any new file; if it will replace one, private until it has that file's mode.
+        // The usual mode of a new file. A file that will replace another is private until it gets
+        // the mode of that file.
         use std::os::unix::fs::PermissionsExt;
         let mode = if about.is_some() { 0o600 } else { 0o666 };
         builder.permissions(std::fs::Permissions::from_mode(mode));

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
-/// The text with every character that a terminal acts on written as `\u001b`. Line ends are kept if
-/// `lines` is set.
+/// The text with every character that a terminal acts on written as its code, such as `\u001b` for
+/// escape. Line ends are kept if `lines` is set.
 ///
 /// ```
 /// use jurybox_files::plain;
@@ -46,7 +46,8 @@ pub fn push_line(table: &mut String, line: &str) {
     table.push('\n');
 }
 
-/// Whether a character is a control character other than a tab, or changes the direction of text.
+/// Whether a character is a line separator, a mark that changes the direction of text, or a control
+/// character other than a tab.
 fn acts_on_a_terminal(c: char) -> bool {
     let turns =
         matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

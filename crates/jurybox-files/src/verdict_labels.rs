@@ -15,7 +15,8 @@ impl VerdictLabels {
     }
 }
 
-/// Checks labels: words that do not already mean another number, each with one finite reward.
+/// Checks labels: words that do not already mean another number, each with one reward within
+/// ±1e100.
 pub(crate) fn checked(labels: &[(String, f64)]) -> Result<VerdictLabels, Error> {
     let mut read: Vec<(String, f64)> = Vec::new();
     for (word, value) in labels {

@@ -43,19 +43,19 @@ pub enum Warning {
     NoValues {
         /// The first file.
         path: PathBuf,
-        /// The number of further files without it.
+        /// The number of further files without a value in it.
         more: usize,
         /// The column.
         column: String,
     },
-    /// Keys of JSON lines that are not on the first lines, by which columns are found.
+    /// Keys of JSON lines that first appear below the lines from which columns are found.
     LateKeys {
         /// The file.
         path: PathBuf,
         /// The first such keys, each with its first position.
         keys: Vec<(String, RowPosition)>,
     },
-    /// A CSV file whose header has numbers in it, and may be a row.
+    /// A CSV file whose header may be a row, because at least half of its names are numbers.
     HeaderOfNumbers {
         /// The file.
         path: PathBuf,
@@ -127,7 +127,7 @@ pub enum Warning {
     IgnoredColumn {
         /// The first file.
         path: PathBuf,
-        /// The number of further files without it.
+        /// The number of further files in which it is ignored.
         more: usize,
         /// The column.
         column: String,
@@ -280,7 +280,8 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The odd cells of a column: words where numbers were expected, or values where cells were empty.
+/// The odd cells of a column: words where numbers were expected, or values in a column whose first
+/// rows are empty.
 ///
 /// ```
 /// use jurybox_files::{OddColumn, RowPosition};
@@ -305,7 +306,7 @@ pub struct OddColumn {
     pub odd: u64,
     /// The number of cells that are not missing.
     pub of: u64,
-    /// The first odd cells with their positions.
+    /// The first odd cells of different text, with their positions.
     pub first: Vec<(RowPosition, String)>,
     /// Whether it is a column of verdicts, which may hold words.
     pub is_reward: bool,
@@ -356,7 +357,7 @@ impl OddColumn {
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| number(cell))
     }
 
-    /// Where the odd cells are, and how many.
+    /// The file and the column, with the number of odd cells, as text.
     pub(crate) fn counted(&self) -> String {
         let OddColumn { path, column, odd, of, .. } = self;
         let (cells, are) = if *of == 1 { ("cell", "is not a number") } else { ("cells", "are not numbers") };

@@ -1,4 +1,5 @@
-//! Writing of documents and tables: to a temporary file first, renamed once complete.
+//! Writing of documents and tables. A file is written under a temporary name, and renamed once
+//! complete.
 
 use crate::destination::Destination;
 use crate::error::Error;
@@ -10,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// An output file that takes its name only when complete.
+/// An output. A file takes its name only when complete.
 ///
 /// ```
 /// use std::io::Write;
@@ -39,7 +40,7 @@ pub struct PendingFile {
 enum OutputTarget {
     File(BufWriter<NamedTempFile>),
     Stdout(BufWriter<TerminalOutput>),
-    /// A device or a pipe, which is written directly.
+    /// A device, a pipe or an open file descriptor, which is written directly.
     Through(BufWriter<std::fs::File>),
     /// Any other writer.
     Stream(StdoutStream),
@@ -54,8 +55,8 @@ impl std::fmt::Debug for StdoutStream {
 }
 
 impl PendingFile {
-    /// Creates a temporary file next to the target of `path`, or writes directly if `path` is `-`,
-    /// a device or a pipe. An existing file passes on its permissions and, where allowed, its
+    /// Creates a temporary file next to the file that `path` leads to. Writes directly if `path` is
+    /// `-`, a device or a pipe. An existing file passes on its permissions and, where allowed, its
     /// owner.
     pub fn new(path: &Path) -> Result<PendingFile, Error> {
         Ok(match Destination::of(path)? {
@@ -104,7 +105,7 @@ impl PendingFile {
         PendingFile { path: "the stream".into(), to: OutputTarget::Stream(StdoutStream(out)) }
     }
 
-    /// Flushes the file and renames it to its final name.
+    /// Flushes the output, and renames a temporary file to its final name.
     pub fn finish(mut self) -> Result<(), Error> {
         self.settle().map_err(|e| self.failed(e))?;
         let failed = |e| Error::io(&self.path, "write", e);
@@ -157,7 +158,7 @@ impl Write for PendingFile {
     }
 }
 
-/// Writes a whole document: to a temporary file first, which is then renamed.
+/// Writes a whole document. A file is written under a temporary name, and then renamed.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
@@ -170,7 +171,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
 
 /// A complete document that has yet to take its name.
 ///
-/// All that is likely to fail is done, and nothing visible has changed.
+/// A file is on disk already, under a temporary name, and nothing visible has changed.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
@@ -190,7 +191,8 @@ pub struct FinishedFile {
 }
 
 impl FinishedFile {
-    /// Writes a document to a temporary file and flushes it to disk.
+    /// Writes a document to a temporary file and flushes it to disk. The text for a target that is
+    /// written directly is held back.
     pub fn new(path: &Path, text: impl Into<String>) -> Result<FinishedFile, Error> {
         let (mut aside, text) = (PendingFile::new(path)?, text.into());
         if !matches!(aside.to, OutputTarget::File(_)) {
@@ -201,7 +203,7 @@ impl FinishedFile {
         Ok(FinishedFile { aside, text: None })
     }
 
-    /// Renames the document to its final name.
+    /// Renames the document to its final name, or writes it to a target without one.
     pub fn publish(mut self) -> Result<(), Error> {
         let text = self.text.unwrap_or_default();
         self.aside.write_all(text.as_bytes()).map_err(|e| self.aside.failed(e))?;
@@ -218,7 +220,7 @@ pub(crate) trait TableSink: Send {
     fn finish(self: Box<Self>) -> Result<(), Error>;
 }
 
-/// The format and the safety of an output table.
+/// The format of an output table, and its protection against formulas.
 ///
 /// ```
 /// use jurybox_files::{Format, OutputLayout};
@@ -281,7 +283,7 @@ impl TableWriter {
     }
 }
 
-/// Compressed text output; the compression is chosen by the file name's ending.
+/// Text output, compressed by gzip (`.gz`) or Zstandard (`.zst`) if the file name ends so.
 pub(crate) struct CompressedWriter {
     /// The path as messages show it: `standard output` for `-`.
     path: PathBuf,

@@ -19,7 +19,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Picking {
-    /// Writes the picks, best first, with all columns of their rows. The name gives the format.
+    /// Writes the picks, best first, with all columns of their rows. The ending of the file name
+    /// gives the format, otherwise `layout`.
     ///
     /// With `all`, writes a log: every row in the order of the table with its pick probability.
     pub fn write(
@@ -78,7 +79,8 @@ impl Picking {
         Ok(batches)
     }
 
-    /// Calls `each` with all rows and their picks, batch by batch in the order of the table.
+    /// Calls `each` with all rows and the columns of picks, batch by batch in the order of the
+    /// table.
     fn every(
         &self,
         table: &Table,
@@ -108,7 +110,7 @@ impl Picking {
         Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
     }
 
-    /// Positions of the picks by row number.
+    /// The index of each pick in [`picks`](Picking::picks), by its row number.
     fn places(&self) -> HashMap<u64, usize> {
         self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
     }
@@ -155,7 +157,7 @@ impl Picking {
 
     /// Adds the columns of picks to `rows`. Probabilities are those of all rows, or those of the
     /// receipts if `probabilities` is `None`. Scores are written in plain notation, so that picks
-    /// can be read without the options for the table.
+    /// can be read without the options for reading the table.
     pub(crate) fn with_picks(
         &self,
         rows: &OutputRows,

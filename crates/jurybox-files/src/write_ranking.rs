@@ -16,7 +16,8 @@ use jurybox::Contributions;
 use std::path::Path;
 
 impl Ranking {
-    /// Writes the best rows with rank, score and all columns. The name gives the format.
+    /// Writes the best rows with rank, score, contributions if requested, and all columns. The
+    /// ending of the file name gives the format, otherwise `layout`.
     pub fn write(&self, table: &Table, path: &Path, layout: impl Into<OutputLayout>) -> Result<(), Error> {
         let mut writer = TableWriter::new(path, layout)?;
         for output in self.output_rows(table)? {
@@ -25,8 +26,8 @@ impl Ranking {
         writer.finish()
     }
 
-    /// The best rows as record batches. A batch has neighbours in the ranking from one source, so
-    /// that a column can have different types in different batches.
+    /// The best rows as record batches. Each batch holds consecutive rows of the ranking from one
+    /// source, so that a column can have different types in different batches.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
@@ -55,7 +56,7 @@ impl Ranking {
         Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
     }
 
-    /// The best rows, in runs from one source.
+    /// The best rows, with one output per run of consecutive rows from one source.
     fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let source_of = |row: u64| {
             // Every source has rows, so the last one that begins at or before the row has it.
@@ -113,7 +114,7 @@ impl Ranking {
     }
 }
 
-/// The value for output: NaN instead of minus infinity, which is the value of a row without scores.
+/// The value for output: NaN if it is not finite. A row without scores may have minus infinity.
 pub(crate) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }

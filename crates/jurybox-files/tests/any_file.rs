@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::{Arc, Mutex};
 
-/// A random table with column names and cells that may be missing.
+/// A random table: a column of text, and one to three columns of scores that may be missing.
 #[derive(Debug, Clone)]
 struct Rows {
     words: Vec<String>,
@@ -65,7 +65,7 @@ fn read(path: &Path, roles: &Roles, threads: usize) -> (u64, Vec<f64>) {
     (count, all)
 }
 
-/// A simple CSV reader, character by character, to compare with.
+/// Counts the commas outside quotes, character by character, to compare the reader with.
 fn commas_outside_quotes(text: &str) -> usize {
     let (mut commas, mut quoted, mut cell_begins) = (0, false, true);
     let mut rest = text.chars().peekable();
@@ -91,7 +91,7 @@ fn write(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Random bytes under every file name give an error or rows, never a panic.
+    /// Random bytes under five file names give an error or rows, never a panic.
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0..5_usize) {
         let dir = tempfile::tempdir().unwrap();
@@ -107,8 +107,8 @@ proptest! {
         }
     }
 
-    /// Nearly a table: lines of special characters. The rows read are those of the simple reader,
-    /// or there is an error.
+    /// Lines of special characters, which are nearly a table. There is an error, or the number of
+    /// rows read is right.
     #[test]
     fn nearly_csv_is_counted_or_refused(text in "(a,b\n|1,2\n|\"1\",2\n|1,\n|,\r\n|\"a\nb\",3\n|x|\"|\n|1,2,3\n|NA,null\n){0,20}") {
         let dir = tempfile::tempdir().unwrap();
@@ -122,7 +122,8 @@ proptest! {
         }
     }
 
-    /// Tables read back cell by cell, for all line ends, formats and numbers of threads.
+    /// Tables read back cell by cell, for both line ends and all formats, with one to three
+    /// threads.
     #[test]
     fn random_tables_read_back(rows in rows(), crlf in any::<bool>()) {
         let dir = tempfile::tempdir().unwrap();
@@ -136,7 +137,7 @@ proptest! {
             prop_assert_eq!(count as usize, rows.words.len());
             prop_assert_eq!(&there(&all), &expected);
         }
-        // Through every format and back, scores and words stay the same.
+        // Written in one format after the other, scores and words stay the same.
         let ranker = Ranker::Weights(vec![1.0; rows.scores[0].len()]);
         let mut from = path;
         for name in ["y.jsonl.zst", "y.parquet", "y.csv.gz", "z.parquet", "z.jsonl", "z.csv"] {
@@ -155,7 +156,7 @@ proptest! {
         }
     }
 
-    /// The top K equals that of a plain sort, with and without groups, for any number of threads.
+    /// The top K has the values of a plain sort, and the same rows with one and with four threads.
     #[test]
     fn the_top_k_equals_a_sort(rows in rows(), k in 1..20_usize) {
         let dir = tempfile::tempdir().unwrap();
@@ -182,9 +183,9 @@ proptest! {
     }
 }
 
-/// States learnt on two halves and merged rank like the state of the whole.
+/// States learnt from two parts of a table and merged rank like a state learnt from the whole.
 #[test]
-fn halves_merged_rank_as_the_whole() {
+fn parts_merged_rank_as_the_whole() {
     let dir = tempfile::tempdir().unwrap();
     let mut state = 1_u64;
     let mut next = || {
@@ -224,8 +225,8 @@ fn halves_merged_rank_as_the_whole() {
     assert_eq!(expand(&[pattern]).unwrap(), [left, right]);
 }
 
-/// Long files: several blocks, quotes across their ends, and a bad cell near the end reported with
-/// its line.
+/// A file of two blocks, with cells of two lines. All rows are read, and a bad last cell is
+/// reported with its line.
 #[test]
 fn blocks_end_where_records_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -254,7 +255,7 @@ fn blocks_end_where_records_end() {
     );
 }
 
-/// A full disk leaves nothing behind, neither the file nor a part of it.
+/// A failed write is an error, and leaves no file or part of one behind.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
@@ -272,15 +273,14 @@ fn a_full_disk_is_an_error() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
-/// A table, and the warnings about it.
+/// The table, and the list that collects its warnings.
 fn collect_warnings(table: Table) -> (Table, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let list = told.clone();
     (table.on_warning(move |warning| list.lock().unwrap().push(warning.to_string())), told)
 }
 
-/// A key that first appears below the rows that are looked at is not written through, and a warning
-/// names it with its line.
+/// A key that first appears after the rows used for detection raises a warning with its line.
 #[test]
 fn a_late_key_in_json_lines_raises_a_warning() {
     let dir = tempfile::tempdir().unwrap();

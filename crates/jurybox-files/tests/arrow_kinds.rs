@@ -1,4 +1,4 @@
-//! Columns of every Arrow type, alone and nested, in every output format.
+//! Columns of most Arrow types, alone and nested, in every output format.
 
 use arrow_array::builder::{
     FixedSizeListBuilder, Int32Builder, LargeListBuilder, LargeListViewBuilder, ListBuilder, ListViewBuilder,
@@ -26,7 +26,7 @@ const ROWS: usize = 4;
 
 type Native<T> = <T as ArrowPrimitiveType>::Native;
 
-/// A list of one 7 in every row, in each of Arrow's list types.
+/// Lists of each of Arrow's list types, with a single 7 in every row.
 macro_rules! lists {
     ($($builder:expr),*) => { vec![$({
         let mut list = $builder;
@@ -62,7 +62,7 @@ where
     Arc::new(RunArray::<T>::try_new(&PrimitiveArray::from_iter_values(ends), &values.slice(0, 3)).unwrap())
 }
 
-/// A column of every type with the same value in each row, and its text in CSV.
+/// Columns of most types, each with the same value in all rows, and the value's text in CSV.
 fn kinds() -> Vec<(ArrayRef, &'static str)> {
     let map = {
         let mut map = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
@@ -136,7 +136,8 @@ fn kinds() -> Vec<(ArrayRef, &'static str)> {
     all
 }
 
-/// The column within a structure, a list, a dictionary, run-end encoding, and a union.
+/// The column within a structure, a list and a union. Also as a dictionary and run-end encoded,
+/// unless the column itself is.
 fn inside(array: &ArrayRef) -> Vec<ArrayRef> {
     let field = Arc::new(Field::new("in", array.data_type().clone(), true));
     let structure = StructArray::try_new(vec![field.clone()].into(), vec![array.clone()], None).unwrap();
@@ -155,7 +156,7 @@ fn inside(array: &ArrayRef) -> Vec<ArrayRef> {
     all
 }
 
-/// A cell in each format: as text, as JSON, and its type in Parquet.
+/// The last cell of a column as text in CSV and as JSON, and the column's type in Parquet.
 fn written(column: &ArrayRef) -> (String, serde_json::Value, DataType) {
     let kind = column.data_type().clone();
     let spam: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0, 4.0]));
@@ -226,7 +227,7 @@ fn every_nested_type_is_written_as_its_value() {
     }
 }
 
-/// Run-end encoded scores equal plain ones, including gaps.
+/// Run-end encoded scores are ranked like other scores, and gaps are missing.
 #[test]
 fn run_end_encoded_scores_are_numbers() {
     let scores = runs::<Int32Type>(&Float64Array::from(vec![Some(0.5), None, Some(2.0)]));

@@ -1,4 +1,5 @@
-//! Values of rows are bitwise the same alone and in any file, for every policy and format.
+//! The value of a row is bitwise the same alone, in CSV, in Parquet and in memory, for nearly every
+//! policy.
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use jurybox::{Evaluators, Jury, Spec, policies};
@@ -20,7 +21,7 @@ fn chance(row: usize, column: usize) -> f64 {
     ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
-/// Rows of scores: the last tenth has gaps, and one row has no score at all.
+/// Scores of which the last tenth of rows has gaps, and the last row but one has none at all.
 fn with_late_gaps(rows: usize) -> Vec<Option<f64>> {
     let score = |row: usize, column: usize| {
         let gap = row >= rows * 9 / 10 && (row + column).is_multiple_of(4) || row + 2 == rows;
@@ -60,7 +61,7 @@ fn parquet(folder: &Path, scores: &[Option<f64>], group: usize) -> PathBuf {
     path
 }
 
-/// The same rows in every format.
+/// The same rows in CSV, in Parquet and in memory.
 fn tables(folder: &Path, scores: &[Option<f64>], group: usize) -> Vec<Table> {
     let roles = Roles::default();
     vec![
@@ -78,7 +79,7 @@ fn values_do_not_depend_on_other_rows_or_the_format() {
     let rows: Vec<f64> = scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
     let tables = tables(folder.path(), &scores, 5_000);
     let mut judges = vec![("weights".to_string(), Ranker::Weights(vec![0.5, -0.25, 2.0]))];
-    // Such a policy values a row by its place among the others, so a row alone has no value.
+    // `rand` and `exp4p` value a row by its rank among the others, so a row alone has no value.
     let known = policies().iter().filter(|entry| !["rand", "exp4p"].contains(&entry.name));
     for entry in known {
         for inverted in [None, Some(vec![1])] {
@@ -137,7 +138,7 @@ fn samples_have_the_same_rows_in_every_format_and_small_tables_are_read_whole() 
 #[test]
 fn tables_that_change_along_the_rows_are_read_whole() {
     const ROWS: usize = 290_000;
-    // Sorted by one evaluator; and an evaluator that ends half way.
+    // Rows sorted by the second evaluator, and a third evaluator without scores in the second half.
     let sorted =
         |at: usize| Some(if at % J == 1 { at as f64 / (ROWS * J) as f64 } else { chance(at / J, at % J) });
     let stops = |at: usize| (at % J != 2 || at < ROWS * J / 2).then(|| chance(at / J, at % J));
@@ -154,8 +155,8 @@ fn tables_that_change_along_the_rows_are_read_whole() {
     }
 }
 
-/// Files that end within a chunk: the sampled chunks are the same in text and Parquet, and a file
-/// of one row is no chunk of its own.
+/// Chunks continue over the ends of files, so that a file of one row is no chunk of its own. They
+/// are the same in CSV and Parquet.
 #[test]
 fn chunks_continue_in_the_next_file_and_rewards_are_not_sampled() {
     let folder = tempfile::tempdir().unwrap();
@@ -168,7 +169,7 @@ fn chunks_continue_in_the_next_file_and_rewards_are_not_sampled() {
         text.push(csv(&own, part));
         pages.push(parquet(&own, part, 40_000));
     }
-    // With the last column as the reward, the other two are sampled.
+    // With the last column as the reward, the first two columns are sampled.
     let roles = Roles { reward: Some("c".into()), ..Roles::default() };
     for look in [SurveyScope::Sample, SurveyScope::EveryRow] {
         let mut states = Vec::new();

@@ -1,4 +1,4 @@
-//! Tables in memory: every result is bitwise that of the same rows in a file, however they are
+//! Tables in memory: every result is bitwise that of the same rows in a file, however the rows are
 //! split into batches.
 
 use arrow_array::builder::{PrimitiveDictionaryBuilder, StringDictionaryBuilder};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 const ROWS: usize = 30_000;
 
-/// Doubles that text represents exactly, one column with gaps; a round, a name, and a verdict on
-/// every third row.
+/// An hour as the round, two columns of doubles (one with gaps), one of whole numbers, and a
+/// verdict on every third row.
 fn batch() -> RecordBatch {
     let mixed =
         |row: usize, by: u64| ((row as u64 + by).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / 2e16;
@@ -69,7 +69,7 @@ fn roles(key: bool) -> Roles {
     }
 }
 
-/// The same rows as text, written by hand.
+/// The rows as CSV, in which doubles read back exactly.
 fn csv(folder: &Path, batch: &RecordBatch) -> PathBuf {
     let schema = batch.schema();
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -95,8 +95,8 @@ fn csv(folder: &Path, batch: &RecordBatch) -> PathBuf {
     path
 }
 
-/// The same rows as CSV, as Parquet, in 1, 7 and 100 batches, and from a stream; with one thread
-/// and several.
+/// The same rows as CSV and Parquet, in 1, 7, 100 and 30,000 batches, and from streams, with
+/// several numbers of threads.
 fn tables(folder: &Path, roles: &Roles) -> Vec<(&'static str, Table)> {
     let batch = batch();
     let (csv, parquet) = (csv(folder, &batch), parquet(folder, &batch));
@@ -165,7 +165,7 @@ fn rankings_are_bitwise_the_same() {
                     )
                 })
                 .collect();
-            // The winners' whole rows too, as text.
+            // The whole rows of the winners are compared too, as text.
             let out = folder.join("out.csv");
             ranking.write(table, &out, Format::Csv).unwrap();
             (ranking.rows(), winners, std::fs::read_to_string(out).unwrap())
@@ -209,7 +209,7 @@ fn reports_are_the_same() {
     });
 }
 
-/// Columns of every numeric type are read exactly, with their nulls, as from Parquet.
+/// Columns of many numeric types are read exactly, with their nulls, from memory and from Parquet.
 #[test]
 fn every_numeric_type_is_read_as_numbers() {
     let mut dictionary: PrimitiveDictionaryBuilder<Int8Type, Float64Type> = PrimitiveDictionaryBuilder::new();
@@ -252,7 +252,7 @@ fn every_numeric_type_is_read_as_numbers() {
             [1.0, 0.0, f64::NAN, 1.0],
         ),
         ("price", decimal(vec![Some(12_345), Some(-5), None, Some(10)], 2), [123.45, -0.05, f64::NAN, 0.1]),
-        // A value that a division would round twice.
+        // 27 digits and 26 decimals: a division of two doubles would round twice.
         (
             "long",
             decimal(vec![Some(123_456_789_012_345_678_901_234_567), None, Some(3), None], 26),
@@ -264,7 +264,7 @@ fn every_numeric_type_is_read_as_numbers() {
     let schema = columns.iter().map(|(name, array, _)| (*name, array.clone(), true));
     let batch = RecordBatch::try_from_iter_with_nullable(schema).unwrap();
     let names: Vec<String> = columns.iter().map(|(name, ..)| (*name).into()).collect();
-    // All are evaluators without being named, even the words, most of which are numbers.
+    // All columns become evaluators by rule, even the words, which hold numbers.
     let told = Table::from_batches(vec![batch.clone()], &Roles::default()).unwrap();
     assert!(told.roles().evaluators().names().eq(names.iter().map(|name| name.as_ref() as &str)));
     let roles = Roles { evaluators: names, ..Roles::default() };
@@ -326,7 +326,7 @@ fn unusable_cells_are_reported_with_their_row() {
              `hour 1` (row 1001), `hour 2` (row 2001)"
         )
     );
-    // No batches, a repeated name, and batches with different columns.
+    // No batches, a batch without rows, batches with different columns, and a repeated name.
     let code =
         |batches: Vec<RecordBatch>| Table::from_batches(batches, &Roles::default()).unwrap_err().code();
     assert_eq!(code(vec![]), "no-rows");
@@ -336,7 +336,7 @@ fn unusable_cells_are_reported_with_their_row() {
     assert_eq!(code(vec![RecordBatch::try_from_iter(twice).unwrap()]), "duplicate-column");
 }
 
-/// A stream reports that it has been read, and the error it fails with.
+/// The second reading of a stream is an error, and so is a failure of the stream.
 #[test]
 fn a_stream_is_read_once() {
     let batch = batch();

@@ -1,5 +1,5 @@
-//! Picks from rounds with more scores than fit in memory: the same for every format and number of
-//! threads.
+//! Picks from rounds with more scores than are kept in memory at once (2^20). They are the same
+//! from memory and from CSV.
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use jurybox::rand::SeedableRng;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const ROWS: usize = 140_000;
 const WIDTH: usize = 8;
 
-/// More than a million scores, some of them missing.
+/// More than 2^20 scores, some of them missing.
 fn scores() -> Vec<f64> {
     let number = |at: usize| match at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44 {
         draw if draw % 1000 == 7 => f64::NAN,
@@ -34,7 +34,7 @@ fn roles() -> Roles {
     Roles { key: Some("post".into()), ..Roles::default() }
 }
 
-/// A jury that has learnt a little.
+/// A jury that has learnt fifty rewards.
 fn begun(policy: &str, table: &Table, scores: &[f64]) -> Jury {
     let mut jury = new_jury(&policy.parse().unwrap(), table.roles().evaluators()).unwrap();
     let rows = scores.chunks_exact(WIDTH).filter(|row| row.iter().all(|x| !x.is_nan())).take(50);
@@ -79,12 +79,12 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
     }
 }
 
-/// Picks carry the same probabilities, to the last bit, with and without those of all rows. That
-/// holds with ties at the border and with exploration.
+/// The probability on the receipt of a pick is that of its row in the list of all probabilities, to
+/// the last bit. This includes ties at the border of the picks, and exploration.
 #[test]
 fn receipts_have_the_probabilities_of_all_rows() {
     let mut scores = scores();
-    // Every hundredth row repeats the scores of the one before, and the first thousand are equal.
+    // Every hundredth row repeats the scores of the row before, and the first thousand are equal.
     for row in (100..ROWS).step_by(100) {
         scores.copy_within((row - 1) * WIDTH..row * WIDTH, row * WIDTH);
     }
@@ -124,7 +124,7 @@ fn receipts_have_the_probabilities_of_all_rows() {
     }
 }
 
-/// The rows of one file are learnt in parts, and the saved state must read back.
+/// The rows of one file are learnt in several chunks, and the state's bytes read back.
 #[test]
 fn a_file_of_many_rows_is_learnt_and_its_state_reads_back() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The whole of learning from files: notices, skipped rows, and states left unchanged.
+//! Learning from files from end to end: notices, skipped rows, and errors.
 
 use jurybox_files::{
     Error, Format, LearnHost, LearnNotice, LearnOptions, PickOptions, Roles, RowInput, State, Table,
@@ -7,7 +7,7 @@ use jurybox_files::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A host that records notices and opens every table.
+/// A host that records notices, and reads tables with one thread.
 #[derive(Debug, Default)]
 struct Listener(Vec<String>);
 
@@ -27,7 +27,8 @@ fn how() -> LearnOptions {
     LearnOptions { roles, policy: Some("lin-ucb".parse().unwrap()), ..LearnOptions::default() }
 }
 
-/// Writes the rows of a day numbered by `order`, with the columns in this order.
+/// Writes the rows `order` of a day, with the columns post, a, b and verdict in the order
+/// `columns`.
 fn write(path: &Path, day: u32, order: impl Iterator<Item = u32>, columns: [usize; 4]) {
     let mut text = String::new();
     let mut line = |cells: [String; 4]| {
@@ -78,7 +79,7 @@ fn the_same_rows_in_one_call_are_learnt_once() {
             "Scores: a, b. Id: post. Reward: verdict.".into(),
         ]
     );
-    // The state equals one that learnt the files one by one.
+    // The jury equals one that learnt the files one by one.
     let mut one_by_one = None::<State>;
     for name in ["day.csv", "turned.csv", "next.csv"] {
         let learnt = learn_rows(one_by_one.as_ref(), folder.files([name]), &how(), &mut ()).unwrap();
@@ -86,7 +87,7 @@ fn the_same_rows_in_one_call_are_learnt_once() {
     }
     let one_by_one = one_by_one.unwrap();
     assert_eq!(one_by_one.jury.to_json(), lesson.state.jury.to_json());
-    // When requested again, all of them count.
+    // With `again`, known rows count once more, and the same rows in two files count twice.
     let again = LearnOptions { again: true, ..how() };
     let files = folder.files(["day.csv", "turned.csv"]);
     let lesson = learn_rows(Some(&one_by_one), files, &again, &mut ()).unwrap().unwrap();
@@ -121,7 +122,7 @@ fn forgotten_evaluators_are_reported_and_can_be_added_again() {
     let lesson = learn_rows(Some(&first), folder.files(["2.csv"]), &without_b, &mut host).unwrap().unwrap();
     assert_eq!(host.0.last().unwrap(), "dropped evaluator `b`: what was learnt about it is forgotten");
     assert_eq!(first.jury.evaluators().len(), 2);
-    // A repeated run has nothing to do and no reason to warn.
+    // When the same command is repeated, nothing is new.
     assert!(learn_rows(Some(&lesson.state), folder.files(["2.csv"]), &without_b, &mut ()).unwrap().is_none());
     let refuse =
         |how: &LearnOptions| learn_rows(Some(&first), folder.files(["2.csv"]), how, &mut ()).unwrap_err();
@@ -131,8 +132,8 @@ fn forgotten_evaluators_are_reported_and_can_be_added_again() {
     assert_eq!(refuse(&LearnOptions { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
 }
 
-/// A table in memory is recognised by its rows, like the file of the same rows. Of a grown table
-/// only the new rows count.
+/// A table in memory is recognised by its rows, and so is a file with the same rows. If a table has
+/// grown, only the new rows count.
 #[test]
 fn rows_in_memory_with_ids_are_recognised() {
     let folder = Folder::new();
@@ -204,7 +205,7 @@ fn verdicts_need_a_column_of_their_own() {
     assert!(refused.to_string().contains("other.csv: there is no column `found`"), "{refused}");
 }
 
-/// Picks from a file, and the state after learning from them.
+/// Picks four rows of a file, and returns the state after picking.
 fn pick(folder: &Folder, from: &str, to: &str, before: Option<&State>) -> State {
     let seated = before.map_or(Vec::new(), |state| state.jury.evaluators().as_slice().to_vec());
     let ignore = vec!["verdict".into()];
@@ -230,7 +231,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
             how
         };
         let joining = VerdictOptions { invert: invert.clone(), together: true, ..joining.clone() };
-        // A table first, then picks of its rows with their verdicts.
+        // First a table, then picks from its rows with their verdicts.
         let learnt = learn_rows(None, folder.files(["part.csv"]), &how, &mut ()).unwrap().unwrap().state;
         let state = pick(&folder, "day.csv", "picks.csv", Some(&learnt));
         let given = || folder.files(["picks.csv"]);
@@ -239,7 +240,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
         assert!(back.learnt_before > 0 && back.known_ids.count == 0, "{back:?}");
         assert_eq!(back.used + back.learnt_before, 4);
         assert_eq!(returned.state.jury.seen().used, 6 + back.used);
-        // Picks first, then a table with some of them.
+        // First picks, then a table with some of the picked rows.
         let state = pick(&folder, "day.csv", "first.csv", None);
         let given = || folder.files(["first.csv"]);
         let state = learn_verdicts(&state, given(), given(), &joining, &mut ()).unwrap().unwrap().state;
@@ -252,7 +253,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
             "{:?}",
             lesson.notices()
         );
-        // And again among other rows.
+        // The same rows together with a new one.
         write(&folder.path("more.csv"), 1, (0..6).chain(20..21), [0, 1, 2, 3]);
         let more =
             learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &how, &mut ()).unwrap().unwrap();
@@ -264,7 +265,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
     }
 }
 
-/// A customer on another day is another row, and so is a row judged by another reviewer.
+/// A known id with another score, another verdict or another reviewer counts as a new row.
 #[test]
 fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
     let folder = Folder::new();
@@ -284,7 +285,7 @@ fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
     assert!(told(&second)[0].starts_with("3 rows have an id that was learnt before "), "{:?}", told(&second));
     let both = learn_rows(None, folder.files(["mon.csv", "tue.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!((both.taught.used, told(&both)), (6, told(&second)));
-    // In rounds of their own, too. An id twice in one table is a matter of that table.
+    // The same holds if each id is a round. An id that occurs twice within one table counts twice.
     fs::write(folder.path("wed.csv"), "post,a,b,verdict,who\nc1,1,2,1,ann\nc9,1,1,1,ann\nc9,1,1,1,ann\n")
         .unwrap();
     how.roles.key = Some("post".into());
@@ -292,8 +293,8 @@ fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
     assert_eq!((third.taught.rows, third.taught.rounds, third.taught.learnt_before), (2, 1, 1));
 }
 
-/// Customers, most of whom look the same on Tuesday as on Monday. Only the others would be learnt
-/// without special care.
+/// On Tuesday, 5 of 40 customers have other scores than on Monday. That is enough to take the ids
+/// for reused, so that the other 35 count as well.
 #[test]
 fn returning_ids_of_new_items_all_count() {
     let folder = Folder::new();
@@ -307,7 +308,7 @@ fn returning_ids_of_new_items_all_count() {
     let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how(), &mut ()).unwrap().unwrap();
     assert_eq!((second.taught.used, second.taught.learnt_before, second.taught.known_ids.count), (40, 0, 40));
     assert!(second.notices().iter().any(LearnNotice::is_warning));
-    // A corrected row does not make a new day.
+    // A single row that differs is a correction, so that the other 39 rows do not count again.
     fs::write(folder.path("again.csv"), day(3..8)).unwrap();
     let third =
         learn_rows(Some(&second.state), folder.files(["again.csv"]), &how(), &mut ()).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Notations of numbers in real files: which cells are read, missing or refused, and the messages.
+//! Notations of numbers in files: which cells are read, missing or refused, and the messages.
 
 use jurybox_files::{Decimal, LongFormat, ReadOptions, Roles, ScanRequest, Table};
 use std::fmt::Write;
@@ -19,7 +19,8 @@ impl Folder {
     }
 }
 
-/// What was read from a file: its evaluators, its scores row by row, and the warnings.
+/// What was read from a file: the roles of its columns in words, all scores row by row, the
+/// warnings, and the rewards.
 #[derive(Debug)]
 struct Read {
     evaluators: String,
@@ -151,7 +152,7 @@ fn reading_options_win_over_detection() {
     let found = read_as(&path, &reading, &Roles::default()).unwrap();
     assert!(same(&found.scores, &[1234.0, MISSING, 2500.0, 7.0]), "{found:?}");
     assert!(found.evaluators.starts_with("Scores: column2, column3. Not used: column1."));
-    // A misleading file name, and a user who overrides it.
+    // JSON lines are recognised under a misleading name, but a format that the user sets is used.
     let lines = folder.file("a.parquet.txt", "{\"a\":0.5}\n{\"a\":0.7}\n");
     assert!(same(&read(&lines).scores, &[0.5, 0.7]));
     let forced = ReadOptions { format: Some(jurybox_files::Format::Csv), ..ReadOptions::default() };
@@ -293,8 +294,8 @@ fn late_values_of_an_empty_column_raise_a_warning() {
     assert_eq!((found.scores[5999], found.warnings.len()), (0.7, 0));
 }
 
-/// A share among marks is on another scale wherever it stands; among numbers from 0 to 1 it is on
-/// theirs.
+/// Among marks from 1 to 5, a share such as `5/5` or `99%` is on another scale, and counts as
+/// missing. Among numbers from 0 to 1, it is a score.
 #[test]
 fn a_column_has_one_scale() {
     let folder = Folder::new();
@@ -311,7 +312,7 @@ fn a_column_has_one_scale() {
     assert!(same(&read.scores, &[0.5, 0.25, 0.125, 0.0]), "{read:?}");
 }
 
-/// One `12,50` among thousands does not make them decimals; many do.
+/// Among cells such as `4,103`, a single `12,50` does not make the comma a decimal mark; many do.
 #[test]
 fn the_majority_decides_what_a_comma_means() {
     let folder = Folder::new();
@@ -324,7 +325,7 @@ fn the_majority_decides_what_a_comma_means() {
     let error = read_as(&views(1), &ReadOptions::default(), &roles).unwrap_err();
     assert_eq!(error.code(), "odd-cells");
     assert_eq!(read_as(&views(20), &ReadOptions::default(), &roles).unwrap().scores[29], 4.103);
-    // If the user sets points as thousands separators, `0.456` is not a number.
+    // If the user sets the comma as decimal mark, points separate thousands.
     let reading = ReadOptions { decimal: Decimal::Comma, ..ReadOptions::default() };
     let path = folder.file("dots.csv", "post;p\na;1.000\nb;0.456\nc;0.250\n");
     let roles = Roles { evaluators: vec!["p".into()], ..Roles::default() };

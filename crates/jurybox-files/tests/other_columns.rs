@@ -14,7 +14,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Three rows; in the last, everything is missing.
+/// Three rows. In the last one, everything but the score is missing.
 fn batch() -> RecordBatch {
     let mut tags = ListBuilder::new(StringBuilder::new());
     tags.append_value([Some("a \"b\""), None]);
@@ -84,7 +84,7 @@ fn table(folder: &Path) -> Table {
     Table::open(&[path], &roles, false).unwrap()
 }
 
-/// The same rows through both outputs: the ranking, and the scores of every row.
+/// Two files with these rows: one is written by a ranking, the other while every row is scored.
 fn written(folder: &Path, name: &str) -> [PathBuf; 2] {
     let table = table(folder);
     let ranker = Ranker::Weights(vec![1.0]);

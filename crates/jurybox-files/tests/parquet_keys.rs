@@ -1,4 +1,4 @@
-//! Key columns of every Parquet type: grouping, distinct rows and joins give the same as from CSV.
+//! Key columns of many Parquet types: rounds, picks and joins give the same as from CSV.
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const ROWS: u8 = 12;
 
-/// Every type of a key column, with its keys as CSV would have them.
+/// Key columns of several types, with their keys as CSV has them.
 fn kinds(keys: &[u8]) -> Vec<(&'static str, ArrayRef, Vec<String>)> {
     let whole = || keys.iter().map(ToString::to_string).collect::<Vec<_>>();
     let halves = || keys.iter().map(|key| format!("{key}.5")).collect::<Vec<_>>();
@@ -55,8 +55,8 @@ fn score(row: u8, evaluator: u8) -> f64 {
     f64::from((row * 7 + evaluator * 5 + row * evaluator) % 13) / 16.0
 }
 
-/// The same rows as Parquet, with and without a dictionary, and as CSV: a key, two evaluators and a
-/// verdict.
+/// The same rows as Parquet, with and without a dictionary, and as CSV. Columns are a key, two
+/// evaluators and a verdict.
 fn files(dir: &Path, key: &ArrayRef, text: &[String]) -> [PathBuf; 3] {
     let rows = || 0..text.len() as u8;
     let numbers = |evaluator| {
@@ -92,7 +92,7 @@ fn open(path: &Path, ignore: &[&str]) -> Table {
     Table::open(&[path.to_path_buf()], &roles, true).unwrap()
 }
 
-/// The best rows of each group, with their values.
+/// The two best rows of the table, with their values. The key is not read.
 fn of_groups(path: &Path) -> String {
     let options = RankOptions { k: 2, ..RankOptions::default() };
     let ranking = rank(&open(path, &["v"]), &Ranker::Weights(vec![0.5, 0.25]), options).unwrap();
@@ -100,7 +100,7 @@ fn of_groups(path: &Path) -> String {
     format!("{:?}", winners.collect::<Vec<_>>())
 }
 
-/// The state after rows in rounds with their rewards.
+/// The counts and the state after learning rows in rounds, with their rewards.
 fn of_rounds(path: &Path) -> String {
     let roles = Roles { key: Some("g".into()), reward: Some("v".into()), ..Roles::default() };
     let how = LearnOptions { roles, ..LearnOptions::default() };
@@ -146,7 +146,7 @@ fn a_key_of_any_type_behaves_as_in_csv() {
     }
 }
 
-/// The error of picks by these ids.
+/// The error of picking rows by these ids.
 fn refused(path: &Path) -> Error {
     choose(&open(path, &["v"]), &mut state(), PickOptions { k: 5, ..PickOptions::default() }).unwrap_err()
 }
@@ -177,7 +177,7 @@ fn ids_beyond_the_precision_of_a_float_are_refused() {
             let error = refused(file);
             assert_eq!(error.code(), "rounded-id", "{kind}: {error}");
             assert!(error.to_string().contains("row 9: the id "), "{kind}, {}: {error}", file.display());
-            // Also where they only tell which rows belong to one item.
+            // The ids are refused also where they only identify the items of rows.
             let roles = Roles { id: vec!["g".into()], ..Roles::default() };
             let table = Table::open(std::slice::from_ref(file), &roles, true).unwrap();
             let read =
@@ -185,7 +185,7 @@ fn ids_beyond_the_precision_of_a_float_are_refused() {
             assert_eq!(read.unwrap_err().code(), "rounded-id", "{kind}, {}", file.display());
         }
     }
-    // The same numbers as integers are ordinary ids.
+    // Integers of this size are ordinary ids.
     let dir = tempfile::tempdir().unwrap();
     let key = Arc::new(Int64Array::from_iter_values(rows().map(|row| 9_007_199_254_740_993 + i64::from(row))))
         as ArrayRef;

@@ -1,4 +1,4 @@
-//! Numbers of a Parquet file are the same for all encodings, compressions, pages, nulls and types.
+//! Numbers of a Parquet file are the same for many encodings, compressions, pages and types.
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch};
 use jurybox_files::{RankOptions, Ranker, Roles, ScanRequest, Table, rank};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 const ROWS: usize = 5000;
 
-/// Row by row: a double with many values, a float with gaps, an integer with few values, and a
-/// large integer with long gaps.
+/// The cells of a row: a double; a float and an integer with few values and gaps; and a large
+/// integer with long gaps.
 fn cells(row: usize) -> [Option<f64>; 4] {
     let mixed = (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     [
@@ -40,14 +40,14 @@ fn write(path: &Path, properties: WriterProperties) {
     let batch = batch();
     let file = std::fs::File::create(path).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    // In small pieces, because page limits are checked between them.
+    // In small pieces, because the writer checks page limits between them.
     for start in (0..ROWS).step_by(250) {
         writer.write(&batch.slice(start, 250)).unwrap();
     }
     writer.close().unwrap();
 }
 
-/// Every way of writing that makes a difference to the reader.
+/// Ways of writing that the reader treats differently.
 fn kinds() -> Vec<(&'static str, WriterPropertiesBuilder)> {
     let plain = || WriterProperties::builder().set_dictionary_enabled(false);
     let zstd = Compression::ZSTD(ZstdLevel::try_new(3).unwrap());
@@ -162,7 +162,7 @@ fn a_damaged_file_is_refused_or_read_without_panic() {
             let Ok(table) = Table::open(std::slice::from_ref(&path), &Roles::default(), false) else {
                 continue;
             };
-            // Damage to the schema may have made an evaluator something else.
+            // Damage to the schema may have changed which columns are evaluators.
             let (width, mut rows) = (table.roles().evaluators().len(), 0);
             let count = table.scan(
                 ScanRequest::default(),

@@ -11,8 +11,7 @@ fn ranking_without_labels_finds_what_it_found_before() {
     each(|set, path| {
         let table = table(set, path, None);
         assert_eq!(table.roles().evaluators().len(), set.evaluators, "{}: {}", set.file, table.roles());
-        // The reward column is in the table, but a policy that learns from scores alone does not
-        // read it.
+        // Without the role of a reward, the reward column is not read.
         let invert = if set.worst_first { names(&table) } else { Vec::new() };
         let blind = Roles { evaluators: names(&table), invert, ..Roles::default() };
         let unlabelled = Table::open(&[path.into()], &blind, true).unwrap();
@@ -40,19 +39,19 @@ fn ranking_without_labels_finds_what_it_found_before() {
         let error = (found.iter().map(|reward| (reward - top).powi(2)).sum::<f64>() / 99.0 / 100.0).sqrt();
         rewards.sort_by(|a, b| b.total_cmp(a));
         let lift = rewards[..100].iter().sum::<f64>() / 100.0 - mean;
-        // No default may lose more than the chance error of a mean of 100 rewards.
+        // The share may be below the measured one by two standard errors of a mean of 100 rewards.
         let (share, slack) = ((top - mean) / lift, 2.0 * error / lift);
         assert!(share > set.found - slack && slack < 0.15, "{}: {share}, give or take {slack}", set.file);
     });
 }
 
 #[test]
-fn halves_learnt_apart_and_merged_rank_as_the_whole() {
+fn parts_learnt_apart_and_merged_rank_as_the_whole() {
     each(|set, path| {
         let dir = tempfile::tempdir().unwrap();
         let whole = table(set, path, None);
         let evaluators = whole.roles().evaluators().clone();
-        // Plain text again, so that it can be split between two lines.
+        // Written as plain CSV, so that it can be split between two lines.
         let mut text = String::new();
         let all = dir.path().join("all.csv");
         jurybox_files::score_all(

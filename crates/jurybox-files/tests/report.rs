@@ -1,4 +1,4 @@
-//! The report on made-up tables: its figures are not too good, and its lines agree.
+//! The report on made-up tables: its figures are not too optimistic, and its parts agree.
 
 use jurybox_files::{Roles, Table, report};
 use rand::{RngExt, SeedableRng};
@@ -11,7 +11,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// The report on a table of numbers as JSON. NaN is an empty cell, and a column `verdict` is the
+/// The report as JSON, on a table of numbers. NaN is an empty cell, and a column `verdict` is the
 /// reward.
 fn document(header: &[&str], rows: &[Vec<f64>]) -> Value {
     serde_json::to_value(made(header, rows)).unwrap()
@@ -48,7 +48,7 @@ fn evaluator<'a>(report: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn found_positives_are_counted() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    // A quarter of 800 are a yes, and the evaluators' mean separates them perfectly.
+    // 200 of 800 rows are a yes, and the mean of the evaluators separates them perfectly.
     let rows: Vec<Vec<f64>> = (0..800)
         .map(|i| {
             let yes = f64::from(i % 4 == 3);
@@ -63,14 +63,14 @@ fn found_positives_are_counted() {
         assert_eq!(mean["recall"], share, "{mean}");
     }
     let random = catch(&report, "drawn at random", 300);
-    // A quarter of 300 are a yes by chance: 75 of 200.
+    // 300 random rows are expected to hold 75 of the 200 yes, which is 0.375.
     assert_eq!((&random["reward"], &random["found"]), (&0.25.into(), &0.375.into()), "{random}");
 }
 
 #[test]
 fn tied_scores_find_as_many_as_chance() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    // The verdicts are sorted: breaking ties by row number would find all of them or none.
+    // The first 40 rows are a yes: breaking ties by row number would find more than chance does.
     let rows: Vec<Vec<f64>> =
         (0..400).map(|i| vec![f64::from(i % 3 == 0), normal(&mut rng), f64::from(i < 40)]).collect();
     let flat: Vec<Vec<f64>> = rows.iter().map(|row| vec![7.0, 7.0, row[2]]).collect();
@@ -82,7 +82,7 @@ fn tied_scores_find_as_many_as_chance() {
     }
 }
 
-/// Every interval of a report, with its words about the evaluator.
+/// A warning denies a relation exactly if no interval of the evaluator excludes zero.
 #[test]
 fn words_agree_with_the_intervals() {
     let (mut seen, mut unseen) = (0, 0);
@@ -111,7 +111,8 @@ fn words_agree_with_the_intervals() {
             assert_eq!(shown, !denied, "seed {seed}, {name}: {about} {:?}", warnings(&report));
             *(if shown { &mut seen } else { &mut unseen }) += 1;
         }
-        // The policy's values of the same rows are not a second test of the same question.
+        // The policy's weights have no intervals: these would be a second test of the same
+        // question.
         for weight in report["policy"]["weights"].as_array().unwrap() {
             assert!(weight["low"].is_null() && weight["high"].is_null(), "{weight}");
         }
@@ -138,7 +139,7 @@ fn copies_are_one_evaluator() {
     for report in [&with, &without] {
         let (a, copy) = (evaluator(report, "a"), evaluator(report, "copy"));
         assert_eq!((&a["copies"][0], &copy["copies"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
-        // One weight, reported twice, with the interval of that one.
+        // Both copies report the same weight, but for the sign, and it has an interval.
         let number = |of: &Value, what: &str| of["weight"][what].as_f64().unwrap();
         assert_eq!(number(a, "value"), -number(copy, "value"), "the copy is upside down");
         assert!(number(a, "high") - number(a, "low") > 0.02, "{a}");
@@ -150,7 +151,7 @@ fn copies_are_one_evaluator() {
             warnings(report)
         );
     }
-    // A copy changes nothing for the other evaluators.
+    // Adding a copy does not change the weights of the evaluators.
     for name in ["a", "b", "c", "d"] {
         assert_eq!(evaluator(&without, name)["weight"], evaluator(&alone, name)["weight"], "{name}");
     }
@@ -220,14 +221,15 @@ fn curves_of_few_rows_have_wide_intervals() {
         .collect();
     let report = document(&["a", "verdict"], &rows);
     let bins = evaluator(&report, "a")["curve"].as_array().unwrap();
-    // No yes among twenty rows: up to 16% are still likely (Wilson).
+    // No yes among twenty rows: the upper end of the 95% Wilson score interval is 0.161.
     let first = &bins[0];
     assert_eq!((&first["reward"], &first["rows"]), (&0.0.into(), &20.into()));
     assert_eq!(first["low"], 0.0);
     assert!((first["high"].as_f64().unwrap() - 0.161).abs() < 0.001, "{first}");
 }
 
-/// Copies of rows in both halves would leak the rewards of the judged rows.
+/// The learnt policy is judged on rows that it has not learnt. Copies of these rows must not be
+/// learnt either, because they have the same rewards.
 #[test]
 fn copies_of_rows_do_not_inflate_learnt_quality() {
     let (mut learnt, mut chance) = (0.0, 0.0);
@@ -252,7 +254,7 @@ fn copies_of_rows_do_not_inflate_learnt_quality() {
         learnt += default.map(|c| c["reward"].as_f64().unwrap()).sum::<f64>() / 8.0;
         chance += catch(&report, "drawn at random", 100)["reward"].as_f64().unwrap() / 8.0;
     }
-    // With copies in both halves it would find nearly all: 0.9, where chance finds 0.3.
+    // With leaked rewards, nearly all of the top 100 would be a yes. By chance 30% are.
     assert!(learnt > 0.0 && learnt < chance + 0.2, "{learnt} {chance}");
 }
 
@@ -337,7 +339,8 @@ fn an_overlong_name_is_shortened() {
     assert!(made(&[&name, "verdict"], &rows).to_table().contains("xxx…"));
 }
 
-/// A rule that never errs and fires in one to eight of a hundred rows: so few rows prove nothing.
+/// A rule that never errs has no weight if it fires in at most three of 100 rows: so few rows prove
+/// nothing.
 #[test]
 fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
     for fires in 1..=8_usize {
@@ -356,8 +359,8 @@ fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
     }
 }
 
-/// A rule that writes 1 or nothing is treated like one that writes 0 where this is silent, except
-/// for its coverage.
+/// Empty cells of a rule that writes 1 or nothing count as 0. The report is then the same as for a
+/// rule that writes 0, except for the coverage.
 #[test]
 fn rules_that_write_one_or_nothing_count_gaps_as_silence() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
@@ -388,8 +391,8 @@ fn rules_that_write_one_or_nothing_count_gaps_as_silence() {
     assert_eq!(written["policy"]["weights"], read["policy"]["weights"]);
 }
 
-/// A rule that seldom fires has two scores, not heavy tails, and yes and no are no amounts. Where
-/// it tells nothing, it is muted.
+/// A rule that fires in one row of twenty does not count as heavy-tailed. Without a relation to the
+/// reward it is muted, and so is an evaluator with heavy tails.
 #[test]
 fn a_rare_rule_without_signal_is_muted() {
     for seed in 0..5 {
@@ -417,8 +420,8 @@ fn a_rare_rule_without_signal_is_muted() {
     }
 }
 
-/// If a few large amounts carry the mean of a top K, no interval of it is reliable, and none is
-/// given.
+/// If a few large amounts dominate the mean of the top K, no interval for it is reliable, and none
+/// is given.
 #[test]
 fn the_top_of_amounts_has_no_interval() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);

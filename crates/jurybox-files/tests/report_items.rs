@@ -1,12 +1,12 @@
-//! The report on repeated items: items are drawn independently, not rows.
+//! The report on repeated items: its intervals treat items, not rows, as independent.
 
 use jurybox_files::{Format, Report, Roles, Table, report};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
-/// Noise: items with scores independent of their rewards, each repeated `times` times with scores
-/// that hardly differ.
+/// Items with scores independent of their rewards. Each is repeated `times` times, with scores that
+/// hardly differ.
 fn noise(items: usize, times: usize, seed: u64) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::from("item,a,b,c,verdict\n");
@@ -53,7 +53,8 @@ fn rows_of_one_item_count_as_one_observation() {
             named.warnings
         );
     }
-    // Two of forty by chance; more than seven occur once in five hundred times.
+    // 5% of the reports, or two of forty, are expected to find something. More than seven would do
+    // so in fewer than one of 1,000 tests.
     assert!(sure <= 7, "{sure} of 40 reports find something in noise");
     assert!(sure_of_rows > 20, "without ids nobody knows: {sure_of_rows} of 40");
 }
@@ -65,7 +66,7 @@ fn ids_that_do_not_repeat_change_nothing() {
     assert_eq!(document(&["item"]), document(&[]));
 }
 
-/// The same item counts in every format and for any number of threads.
+/// Items are counted alike in every format and for one and two threads.
 #[test]
 fn item_counts_are_the_same_in_every_format() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! The report's summary for readers of no figures: headline, advice and page. None of it goes
-//! beyond the intervals.
+//! The report's summary, advice and page. They claim no more than the intervals of the report do.
 
 use jurybox::{Evaluators, Example, Jury, Scores};
 use jurybox_files::{Advice, Report, Roles, Table, report};
@@ -13,7 +12,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// The report on rows, where NaN is an empty cell and a column `verdict` is the reward.
+/// The report on these rows. NaN is an empty cell, and a column `verdict` is the reward.
 fn made<S: AsRef<str>>(header: &[S], rows: &[Vec<f64>], state: Option<&Jury>) -> Report {
     let names: Vec<&str> = header.iter().map(AsRef::as_ref).collect();
     let mut text = names.join(",") + "\n";
@@ -30,7 +29,8 @@ fn made<S: AsRef<str>>(header: &[S], rows: &[Vec<f64>], state: Option<&Jury>) ->
     report(&Table::open(&[path], &roles, false).unwrap(), state).unwrap()
 }
 
-/// Rows of evaluators with these gains on a reward that is 1 in one of `one_in` cases.
+/// Rows of scores and a reward, which is 1 in one of `one_in` rows and else 0. A score is the gain
+/// times the reward, plus standard normal noise.
 fn yes_or_no(gains: &[f64], rows: usize, one_in: f64, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let row = |_| {
@@ -93,11 +93,11 @@ fn two_sentences_give_advice() {
     }
     let html = report.to_html();
     assert!(html.find("class=\"advice\"").unwrap() < html.find("<table>").unwrap(), "first what to do");
-    // A chart comes before the figures.
+    // A chart comes before the table of figures.
     assert!(html.find("<svg").unwrap() < html.find("<table>").unwrap());
 }
 
-/// The evaluator with the steepest slope has the largest weight, but is not the most trusted.
+/// The score with the largest gain is inverted, so it comes after those that are to be trusted.
 #[test]
 fn evaluators_are_ordered_by_usefulness() {
     let rows = yes_or_no(&[-3.0, 0.6, 1.2, 0.0], 2000, 2.0, 4);
@@ -110,7 +110,7 @@ fn evaluators_are_ordered_by_usefulness() {
     }
 }
 
-/// The advice, beside the intervals that it follows from.
+/// Checks each piece of advice against the evaluator's intervals.
 #[test]
 fn advice_follows_from_the_intervals() {
     let mut counts = std::collections::BTreeMap::new();
@@ -125,7 +125,8 @@ fn advice_follows_from_the_intervals() {
                 Advice::Trust => assert!(correlation.low > 0.0, "{about:?}"),
                 Advice::Invert => assert!(correlation.high < 0.0, "{about:?}"),
                 Advice::Mute => {
-                    // 0.2 standard deviations apart, with a yes in one row of four.
+                    // A difference of 0.2 standard deviations between yes and no is a correlation
+                    // of 0.09, if one row of four is a yes.
                     let most = correlation.low.abs().max(correlation.high.abs());
                     assert!(most < 0.1 && correlation.low <= 0.0 && correlation.high >= 0.0, "{about:?}");
                 }
@@ -139,14 +140,13 @@ fn advice_follows_from_the_intervals() {
             *counts.entry(about.advice).or_insert(0) += 1;
         }
     }
-    // 200 rows are too few to advise muting; 4000 are enough.
+    // Each of these must occur more than five times, so that the checks mean something.
     for advice in [Advice::Trust, Advice::Invert, Advice::Undecided, Advice::Mute] {
         assert!(counts.get(&advice).is_some_and(|&count| count > 5), "{counts:?}");
     }
 }
 
-/// One verdict in a hundred: a score that is a whole standard deviation higher there correlates at
-/// only 0.1.
+/// If one verdict in 100 is a yes, a gain of 0.7 standard deviations is a correlation of only 0.07.
 #[test]
 fn a_rare_verdict_mutes_no_useful_evaluator() {
     let rows = yes_or_no(&[0.7, 0.0], 3000, 100.0, 5);
@@ -155,8 +155,8 @@ fn a_rare_verdict_mutes_no_useful_evaluator() {
     assert!(!advice(&report).contains(&Advice::Mute), "{:?}", report.evaluators);
 }
 
-/// One row in ten has an amount, and a few large ones carry the correlation of the values, which
-/// ranks show. An evaluator that tells only how large an amount is matters too.
+/// One row in ten has an amount, and a few large amounts dominate the correlations, which are
+/// therefore of ranks. `finds` predicts whether there is an amount, `sizes` only how large it is.
 #[test]
 fn evaluators_that_predict_amounts_are_not_muted() {
     let mut muted = [0; 4];
@@ -185,7 +185,7 @@ fn evaluators_that_predict_amounts_are_not_muted() {
     assert_eq!(muted[..2], [0, 0], "{muted:?}");
 }
 
-/// Rows that were picked by a score show less of its effect than there is.
+/// Rows that were picked by a score understate the score's effect.
 #[test]
 fn picked_rows_mute_no_evaluator() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
@@ -227,7 +227,8 @@ fn wide(rewarded: bool) -> Report {
     made(&names, &rows, None)
 }
 
-/// Two hundred columns: the page opens, warnings stay readable, and no evaluator is left out.
+/// With 200 columns, the page stays below 1 MB and the warnings short, and no evaluator is left
+/// out.
 #[test]
 fn many_evaluators_are_summed_up() {
     for rewarded in [true, false] {
@@ -244,7 +245,7 @@ fn many_evaluators_are_summed_up() {
     }
 }
 
-/// A state that was taught the opposite of the rows: `--state` asks for its weights.
+/// A state that has learnt the opposite of the rows: the weights in the report are the state's.
 #[test]
 fn with_a_state_the_weights_are_its_own() {
     let rows = yes_or_no(&[1.0, 0.5], 400, 2.0, 10);
@@ -267,7 +268,7 @@ fn with_a_state_the_weights_are_its_own() {
         ),
         "{table}"
     );
-    // The rows have rewards of their own, and these tell whom to trust.
+    // The rows have rewards, which decide whom to trust.
     assert_eq!(report.evaluators[0].advice, Advice::Trust);
     let blind: Vec<Vec<f64>> = rows.iter().map(|row| row[..2].to_vec()).collect();
     let blind = made(&["a", "b"], &blind, Some(&jury));
@@ -292,8 +293,8 @@ fn a_single_evaluator_is_counted_as_one() {
     }
 }
 
-/// An evaluator that stops working half way: a state that monitors reports it, and so does the
-/// summary.
+/// One evaluator turns into noise half way. A state that looks for changes reports it, and so does
+/// the summary.
 #[test]
 fn an_evaluator_that_changed_is_named() {
     let mut rng = ChaCha8Rng::seed_from_u64(12);

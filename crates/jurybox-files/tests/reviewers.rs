@@ -1,4 +1,4 @@
-//! Columns of reviewers and of groups: read alike from every format, learnt, and reported.
+//! Columns of reviewers and of groups: read alike from CSV and JSON lines, learnt, and reported.
 
 use jurybox::Reviewer;
 use jurybox::options::Fraction;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 const ROWS: usize = 240;
 
-/// A row: two scores, a language, the reviewer, and the verdict. `bob` is three marks more severe
-/// than the others; `a` knows one language, `b` the other.
+/// The two scores, language, reviewer and verdict of a row. Verdicts of `bob` are lower by three.
+/// Evaluator `a` predicts the verdicts in one language, `b` those in the other.
 fn row(at: usize) -> (f64, f64, &'static str, &'static str, f64) {
     let (a, b) = ((at * 7 % 41) as f64 / 4.0, (at * 11 % 37) as f64 / 4.0);
     let language = ["de", "fr"][at % 2];

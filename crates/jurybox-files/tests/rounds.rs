@@ -1,4 +1,5 @@
-//! Rounds in `learn`: a file, or the values of the round column, never the batches of a file.
+//! A round of learning is a file, or a run of rows with the same value in the round column. It does
+//! not depend on the batches in which a file is read.
 
 use jurybox::Jury;
 use jurybox_files::{Format, Ranker, Roles, Table, new_jury, score_all, teach};
@@ -7,7 +8,8 @@ use std::path::PathBuf;
 
 const ROWS: usize = 60_000;
 
-/// Two megabytes of rows in days of 1000, in all three formats: many blocks and many batches each.
+/// Three megabytes of rows as CSV, JSON lines and Parquet, with 1000 rows per day. They are read in
+/// several blocks and batches.
 fn files(folder: &std::path::Path) -> Vec<PathBuf> {
     let mut text = String::from("day,a,b,verdict\n");
     for row in 0..ROWS {
@@ -64,7 +66,7 @@ fn a_file_is_a_round_in_every_format() {
 fn rounds_of_a_column_are_learnt_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let files = files(dir.path());
-    // This policy forgets, so its state would reveal another order or other rounds.
+    // This policy forgets, so that its state depends on the order and number of rounds.
     let forgetful = "adaptive(forget=true)";
     let states: Vec<String> = files
         .iter()

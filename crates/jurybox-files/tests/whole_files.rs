@@ -1,5 +1,5 @@
-//! Results use a file as it was when it was opened: its whole header and first rows, and no
-//! replacement.
+//! A table is read as its file was when it was opened. A header or first row of any length is read
+//! whole, and a file that changes later is refused.
 
 use jurybox::Evaluator;
 use jurybox_files::{Error, Roles, ScanRequest, Table};
@@ -38,7 +38,7 @@ fn a_file_that_changes_between_two_passes_is_refused() {
         let path = file(dir.path(), name, text);
         let table = open(&path, &Roles::default()).unwrap();
         assert_eq!(scores(&table).unwrap(), [1.0, 2.0, 3.0, 4.0]);
-        // Another file of the same length takes its name.
+        // Another file of the same length takes the name.
         let other = file(dir.path(), "other", &text.replace('4', "9"));
         std::fs::rename(other, &path).unwrap();
         let error = scores(&table).unwrap_err();
@@ -62,8 +62,8 @@ fn a_file_that_grows_while_it_is_read_is_refused() {
             Ok(())
         },
     );
-    // The pass used the file as it was; the growth is reported at its end, or at the start of the
-    // next one.
+    // The pass uses the file as it was. The growth is reported at the end of this pass, or when the
+    // next one starts.
     let error = error.and_then(|_| scores(&table).map(|_| 0)).unwrap_err();
     assert_eq!(error.code(), "changed");
 }
@@ -108,14 +108,14 @@ fn a_known_evaluator_may_be_named_or_ignored_without_a_column() {
         learnt_evaluators: seated.clone(),
         ..Roles::default()
     };
-    // Named, known to the jury, absent from the file: missing, with its direction kept.
+    // An evaluator that the jury knows may be named without a column; its direction is kept.
     let table = open(&path, &roles(&["c", "a"], &[])).unwrap();
     assert_eq!(table.roles().evaluators().as_slice(), [Evaluator::low("c"), "a".into()]);
     assert!(table.warnings()[0].to_string().contains("no column `c`"));
     assert_eq!(scores(&table).unwrap()[1], 1.0);
-    // Unknown column.
+    // A name that neither the jury nor the file knows is an error.
     assert_eq!(open(&path, &roles(&["a", "d"], &[])).unwrap_err().code(), "unknown-column");
-    // A text column is an error until it is ignored; then it is written through unchanged.
+    // A column of words is an error until it is ignored; then its scores are missing.
     assert_eq!(scores(&open(&path, &roles(&[], &[])).unwrap()).unwrap_err().code(), "odd-cells");
     let table = open(&path, &roles(&[], &["b"])).unwrap();
     assert_eq!(table.roles().evaluators().len(), 3);
@@ -123,6 +123,6 @@ fn a_known_evaluator_may_be_named_or_ignored_without_a_column() {
     let found = scores(&table).unwrap();
     assert_eq!((found[0], found[3]), (1.0, 3.0));
     assert!(found[1].is_nan() && found[2].is_nan());
-    // Named and ignored at once is a contradiction.
+    // To name an evaluator and to ignore it is a contradiction.
     assert_eq!(open(&path, &roles(&["a", "b"], &["b"])).unwrap_err().code(), "two-roles");
 }

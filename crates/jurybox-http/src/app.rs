@@ -16,18 +16,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// How long a queue handle is used without looking it up again: another server may delete the
-/// queue.
+/// How long a cached queue handle is used before the queue is looked up again, because another
+/// server may have deleted the queue.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// A database that needs longer to list its queues counts as unreachable.
+/// A database that takes longer than this to list its queues counts as unreachable.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The most login attempts at once.
+/// The most login requests (`POST /login`) answered at once; more get the status 503.
 const DOORSTEP: usize = 512;
 
-/// After this time, a request that waits checks whether the database still answers.
+/// How long a request waits before it checks whether the database still answers. The check is
+/// repeated after each further wait of this length.
 const LONG: Duration = Duration::from_secs(4);
-/// The error text for a database that is reachable but does not answer.
+/// The error text if the database does not answer a check in time.
 const SILENT: &str = "the database does not answer";
 
 /// The shared state: the service, the settings, caches and metrics. Cloning is cheap.
@@ -49,28 +50,32 @@ pub(crate) struct AppState {
     pub(crate) buckets: RateLimits,
     pub(crate) metrics: Metrics,
     pub(crate) log: LogWriter,
-    /// Limits the number of requests answered at once.
+    /// Limits the number of requests answered at once. Logins have a limit of their own, and
+    /// `/healthz` has none.
     pub(crate) room: Semaphore,
-    /// Limits login attempts apart from other requests, so that they take no room from them.
+    /// Limits the number of login attempts answered at once.
     pub(crate) doorstep: Semaphore,
-    /// One preview at a time, because each replays a whole log.
+    /// One preview at a time, because each replays a queue's whole log.
     pub(crate) previews: Semaphore,
-    /// A few reports at a time, because each reads all verdicts.
+    /// Four reports, snapshots and item pages at a time, because each reads many rows.
     pub(crate) reports: Semaphore,
-    /// A few exports at a time, because each holds a thread for as long as the client reads.
+    /// Four exports at a time, because each holds a thread for as long as the client reads.
     pub(crate) exports: Arc<Semaphore>,
     /// The login sessions of pages.
     pub(crate) sessions: Sessions,
     /// The live updates and caches of pages.
     pub(crate) watch: LiveUpdates,
+    /// The cached queue handles by name, and when each was looked up.
     known: Mutex<HashMap<String, (Queue, Instant)>>,
+    /// Whether all queues were loaded once.
     ready: AtomicBool,
-    /// When the check of the database that is under way began.
+    /// When the running check of the database began; None if no check is running.
     asking: Mutex<Option<Instant>>,
 }
 
 impl App {
-    /// A server for the queues of a service. It is ready once they are [loaded](Self::load).
+    /// A server for the queues of a service. `/readyz` answers 503 until the queues are
+    /// [loaded](Self::load).
     pub fn new(service: impl Into<Arc<Service>>, settings: Settings) -> Self {
         App(Arc::new(AppState {
             keys: Keys::default(),
@@ -92,13 +97,14 @@ impl App {
         }))
     }
 
-    /// Opens a local socket for commands on this machine, which would otherwise have to wait for
-    /// the folder's lock. It closes when the result is dropped.
+    /// Opens a local socket for commands on this machine while this server holds the folder's lock.
+    /// The socket closes when the result is dropped. None if it cannot be opened.
     pub fn open_local_socket(&self, folder: &Path) -> Option<LocalSocket> {
         self.0.service.open_local_socket(folder)
     }
 
-    /// Writes a line to standard error, beside the log, without waiting.
+    /// Writes a line to standard error, among the lines of the request log, without waiting. A line
+    /// that does not fit into the buffer is dropped.
     pub fn say(&self, line: String) {
         self.0.log.line(line);
     }
@@ -109,14 +115,17 @@ impl App {
     }
 
     /// Loads all queues, after which `/readyz` reports ready. Returns the queues that cannot be
-    /// served, with the error; the others are served.
+    /// served, each with its error; the others are served.
+    ///
+    /// # Errors
+    /// If the keys or the list of queues cannot be read, or on a transient error of a queue.
     pub fn load(&self) -> Result<Vec<(String, Error)>, Error> {
         self.0.keys.load(&self.0.service)?;
         let mut failed = Vec::new();
         for name in self.0.service.names()? {
             match self.0.service.queue(&name) {
                 Ok(_) => {}
-                // An unreachable database fails for every queue.
+                // A transient error, such as of an unreachable database, may soon be over.
                 Err(error) if error.is_transient() => return Err(error),
                 Err(error) => failed.push((name, error)),
             }
@@ -137,12 +146,13 @@ impl App {
         settings.listen.ip().is_loopback() && settings.proxy.is_none() && unlocked
     }
 
-    /// Whether nobody has access: every key was revoked, and no proxy is set.
+    /// Whether nobody has access: no key exists, no proxy is set, and the server is not
+    /// [open](Self::is_open).
     pub fn is_locked_out(&self) -> bool {
         !self.is_open() && self.0.settings.proxy.is_none() && self.0.keys.are_none()
     }
 
-    /// The demo behind the server, if there is one.
+    /// The control of the demo that feeds a queue of this server, if there is one.
     pub(crate) fn demo(&self) -> Option<&DemoControl> {
         self.0.settings.demo.as_ref()
     }
@@ -165,13 +175,13 @@ impl App {
         Ok(found?)
     }
 
-    /// Drops a cached handle, after the queue was deleted or created anew.
+    /// Drops the cached handle of a queue that is deleted or created.
     pub(crate) fn forget(&self, name: &str) {
         self.replace(name, None);
     }
 
-    /// Replaces a cached handle. The last handle of a queue waits for its worker when dropped, so
-    /// it is dropped outside of the lock, on a thread that may block.
+    /// Replaces a cached handle. Dropping the last handle of a queue waits for the queue's worker.
+    /// The old handle is therefore dropped outside of the lock, on a thread that may block.
     fn replace(&self, name: &str, now: Option<(Queue, Instant)>) {
         let before = match (self.0.known.lock(), now) {
             (Ok(mut known), Some(now)) => known.insert(name.into(), now),
@@ -183,7 +193,7 @@ impl App {
         }
     }
 
-    /// Runs blocking work on a thread for it.
+    /// Runs blocking work on a thread that may block. `Error::Closed` if the work panics.
     pub(crate) async fn wait<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -191,8 +201,9 @@ impl App {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed))
     }
 
-    /// Checks whether the database answers. Only one check runs at a time. Callers during a check
-    /// get Ok, unless it already takes too long.
+    /// Checks whether the database answers within two seconds. Only one check runs at a time. A
+    /// caller during a check gets Ok at once, or an error if that check has run for over two
+    /// seconds.
     pub(crate) async fn reaches_database(&self) -> Result<(), Error> {
         self.check_database().await.map_err(Unreachable::into_error)
     }
@@ -244,8 +255,8 @@ impl App {
         self.while_reached(self.wait(work), Unreachable::outcome_unknown).await
     }
 
-    /// Awaits an answer for as long as the database answers checks. `failed` gives the error
-    /// otherwise.
+    /// Awaits an answer for as long as the database answers checks. `failed` turns a failed check
+    /// into the error.
     async fn while_reached<T>(
         &self,
         answer: impl Future<Output = Result<T, Error>>,
@@ -261,11 +272,11 @@ impl App {
     }
 }
 
-/// Why a check did not reach the database.
+/// Why a check of the database failed.
 enum Unreachable {
-    /// It does not answer.
+    /// The database does not answer in time.
     Silent,
-    /// It answered with an error.
+    /// The check ended with an error.
     Failed(Error),
 }
 
@@ -277,8 +288,8 @@ impl Unreachable {
         }
     }
 
-    /// The error of a change: a silent database may still make it. Repeated with its idempotency
-    /// key, it is made once.
+    /// The error of a change. A silent database may still make the change; a repeated request with
+    /// the same idempotency key makes it only once.
     fn outcome_unknown(self) -> Error {
         match self {
             Unreachable::Silent => Error::Unknown(SILENT.into()),

@@ -1,4 +1,4 @@
-//! Reading and writing of JSON bodies, within limits of size and time.
+//! Reading of JSON bodies within limits of size and time, and writing of JSON answers.
 
 use crate::app::App;
 use crate::guard::Caller;
@@ -45,13 +45,13 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     }
 }
 
-/// Parses a JSON object.
+/// Parses a JSON body that is not a list.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_list(bytes)?;
     serde_json::from_slice(bytes).map_err(|error| json_problem(&error))
 }
 
-/// Refuses lists, because serde would read one as an object with its fields in order.
+/// Refuses a list, because serde would read it as an object with its fields in order.
 pub(crate) fn refuse_list(bytes: &[u8]) -> Result<(), Problem> {
     match bytes.trim_ascii_start().first() {
         Some(b'[') => Err(Problem::unusable("the body is a list; an object is expected")),
@@ -65,10 +65,10 @@ pub(crate) fn json_problem(error: &serde_json::Error) -> Problem {
     if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
 }
 
-/// Rewords serde's errors from Rust's type names to JSON. Text quoted from the body stands before
-/// `expected`, and stays.
+/// Rewords serde's errors from Rust's type names to JSON terms: the message about an untagged enum,
+/// and the type after the last `expected`.
 pub(crate) fn reworded(text: &str) -> String {
-    // serde ends this message with the name of the enum, which is the only one of its kind here.
+    // The only untagged enum in the bodies is the policy; serde's message names its Rust type.
     let (begin, rest) = text.split_once("data did not match any variant of untagged enum ").unzip();
     let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_alphanumeric()));
     let text = begin.zip(rest).map_or_else(|| text.to_owned(), |(begin, rest)| format!("{begin}{}{rest}",
@@ -79,7 +79,7 @@ pub(crate) fn reworded(text: &str) -> String {
         "f64" => "a number",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
         "i64" => "a whole number",
-        // serde names the Rust type next: it is dropped.
+        // serde names the Rust type after `struct`; that name is dropped.
         "struct" => {
             let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
             return format!("{found}expected an object {rest}").trim_end().to_owned();
@@ -89,7 +89,8 @@ pub(crate) fn reworded(text: &str) -> String {
     format!("{found}expected {plain} {rest}").trim_end().to_owned()
 }
 
-/// Refuses bodies of another media type, and compressed ones, which could expand to any size.
+/// The media type of a body, without parameters. Refuses other types than `kinds`, and compressed
+/// bodies, which could expand to any size.
 pub(crate) fn check_media_type(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Problem> {
     let unsupported = |detail: String| {
         Problem::new(
@@ -115,7 +116,7 @@ pub(crate) fn check_media_type(headers: &HeaderMap, kinds: &[&str]) -> Result<St
     }))
 }
 
-/// The problem for a body over the limit.
+/// The problem for a body of more than `limit` bytes.
 pub(crate) fn too_large(limit: u64) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
@@ -135,10 +136,11 @@ pub(crate) fn too_slow() -> Problem {
     )
 }
 
-/// Limits for callers without access: the login form fits.
+/// The most bytes, and the longest time, of a body from a caller who is not authenticated. A login
+/// form fits.
 const FROM_STRANGERS: (usize, Duration) = (8 << 10, Duration::from_secs(5));
 
-/// Reads a whole body within the limits of its caller.
+/// Reads a whole body within the limits of its caller, which are tighter without authentication.
 pub(crate) async fn read_body(request: Request, app: &App) -> Result<Bytes, Problem> {
     let limits = &app.0.settings.limits;
     let (most, patience) = if request.extensions().get::<Caller>().is_some() {

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The numbers of open connections by address.
+/// The numbers of open connections by address, and the most per address.
 pub(crate) struct ConnectionLimit {
     most: Option<usize>,
     open: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
-/// An open connection. Dropping it frees its place.
+/// An open connection that counts for its address. Dropping it lowers the count.
 pub(crate) struct ConnectionSlot {
     address: IpAddr,
     open: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -21,7 +21,7 @@ impl ConnectionLimit {
         ConnectionLimit { most, open: Arc::default() }
     }
 
-    /// Counts another connection from an address. None if the address has too many.
+    /// Counts another connection from an address. None if the address has the most already.
     pub(crate) fn take(&self, address: IpAddr) -> Option<ConnectionSlot> {
         let address = counted_address(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,8 +46,8 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// The address that counts: an IPv4 address, or the /64 network of an IPv6 address, which one
-/// client usually owns.
+/// The address under which a connection is counted: an IPv4 address, or the /64 network of an IPv6
+/// address, which one client usually owns.
 fn counted_address(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

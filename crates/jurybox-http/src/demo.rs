@@ -1,4 +1,5 @@
-//! The control of a running demo (`jurybox demo --serve`): one of its evaluators can be made worse.
+//! The control of a running demo (`jurybox demo --serve`): the noise of two of its evaluators can
+//! be swapped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

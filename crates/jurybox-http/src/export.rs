@@ -1,4 +1,4 @@
-//! The export of a queue as a table with one item per row.
+//! The export of a queue as a table with one row per item.
 
 use crate::time::Time;
 use jurybox_files::RecordCell;
@@ -7,19 +7,22 @@ use jurybox_server::{
 };
 use serde_json::{Value, json};
 
-/// The most items of a page, and about how many bytes of payload it should have. The first page is
-/// so small that payloads of the default limit stay within.
+/// The most items of a page.
 const ITEMS: u64 = 1000;
+/// About how many bytes of payload a page should have.
 const BYTES: u64 = 4 << 20;
+/// The number of items of the first page: with payloads of the default limit (256 KiB) they have
+/// [`BYTES`] at most.
 const FIRST: u64 = BYTES / (256 << 10);
 
-/// The verdict that the flat columns show: the one that decides the item, else the last.
+/// The verdict that the flat columns show: the one that decides the item, else the last one.
 fn shown_verdict(row: &ExportedItem) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
 
-/// The label of the final reward: of the shown verdict, or of the last verdict with that reward.
-/// None if no verdict has it, as with a median between two.
+/// The label of the final reward: that of the shown verdict, or else of the last verdict with that
+/// reward. None if no verdict has that reward, as with a median between two. Without a final
+/// reward, the label of the shown verdict.
 fn label(row: &ExportedItem) -> Option<String> {
     let last = shown_verdict(row)?;
     let says = |verdict: &&ExportedVerdict| row.reward.is_none_or(|reward| verdict.reward == reward);
@@ -66,7 +69,8 @@ fn skip_json(skip: &SkippedItem) -> Value {
     json!({"reviewer": skip.reviewer, "reason": skip.reason, "skipped_at": Time(skip.at).to_string()})
 }
 
-/// The name of an own column, prefixed while an evaluator or a tag has the same.
+/// A name for a column of Jurybox: `name` with as many prefixes `jurybox_` as it takes to differ
+/// from all evaluators and tags.
 fn free_name(name: &str, taken: &[&String]) -> String {
     let mut name = name.to_string();
     while taken.iter().any(|other| **other == name) {
@@ -75,11 +79,12 @@ fn free_name(name: &str, taken: &[&String]) -> String {
     name
 }
 
-/// The columns of the export. `reward` is the final reward decided by people, and empty where only
-/// a rule decided, so that a jury taught from the table learns what the queue has learnt. The flat
-/// columns show one verdict; `verdicts` has all. With `random_checks_only`, only random checks have
-/// a reward, and `probability` is that of the check: these rewards can be weighted by probability.
-/// Other items have been picked, and would bias the result.
+/// The columns of the export. `reward` is the final reward decided by people, and empty where no
+/// person has decided. The flat columns show one verdict; `verdicts` has all as JSON.
+///
+/// With `random_checks_only`, `reward` and `probability` are filled for random checks only, with
+/// the probability of the check. Weighted by its inverse, these rewards estimate totals without
+/// bias.
 pub fn columns(
     evaluators: &[String],
     tags: &[String],
@@ -144,8 +149,12 @@ pub fn columns(
     columns
 }
 
-/// Passes all pages of a queue to `each`, given a function that reads one. Pages become shorter for
-/// large payloads. Fails if the queue's evaluators change meanwhile, because columns would change.
+/// Passes all pages of a queue to `each`. `page` reads one, given the number of the item before it
+/// and the most items. Pages become shorter for large payloads.
+///
+/// # Errors
+/// Those of `page` and `each`, and a conflict if the queue's evaluators change meanwhile, because
+/// the columns would change.
 pub fn pages<E: From<Error>>(
     mut page: impl FnMut(u64, u64) -> Result<ExportPage, Error>,
     mut each: impl FnMut(&ExportPage) -> Result<(), E>,
@@ -206,7 +215,7 @@ mod tests {
         assert_eq!(asked[..2], [16, 64]);
     }
 
-    /// The median reward decides: its label is shown, not that of the last verdict.
+    /// The label is that of a verdict with the final reward, even if another verdict decided.
     #[test]
     fn the_label_is_that_of_what_was_decided() {
         let verdict = |label: &str, reward: f64, decides: bool| ExportedVerdict {

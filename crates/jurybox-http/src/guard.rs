@@ -1,5 +1,5 @@
-//! Access control: who makes a request (by key, session, proxy or from this machine), with which
-//! role, and how often.
+//! Access control: who makes a request (known by a key, a session, a proxy, or being on this
+//! machine), with which role, and how often.
 
 use crate::app::App;
 use crate::handlers::queue_of;
@@ -17,12 +17,14 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often keys are read again: a revoked key works no longer than this.
+/// The age at which keys are read again, on the next request that needs them. While the database
+/// answers, a revoked key works about this long at most. Also the delay of a wrong login.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// How long a request waits for the keys to be read.
+/// How long a request waits for the keys to be read. Afterwards it goes on with the keys known so
+/// far.
 const READ_WITHIN: Duration = Duration::from_secs(2);
 
-/// The client's address of a connection.
+/// The remote address of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
@@ -32,17 +34,17 @@ pub(crate) struct Caller {
     /// The caller's name in the activity log.
     pub(crate) actor: String,
     roles: Vec<Role>,
-    /// The queues it may use; empty for all.
+    /// The queues the caller may use; empty for all.
     queues: Vec<String>,
-    /// The reviewer it must act as, given by the key, the proxy or the session.
+    /// The reviewer that the key, the proxy or the session names.
     reviewer: Option<String>,
-    /// Whether the key is bound to its reviewer, whatever its roles.
+    /// Whether the key names the reviewer. Then even an admin must act as that reviewer.
     is_bound: bool,
-    /// The hash of the key, if there is one.
+    /// The hash of the caller's key; None without a key.
     key: Option<[u8; 32]>,
     /// The hash of the session token, if the caller is logged in.
     session: Option<[u8; 32]>,
-    /// Whether the caller is on this machine and needs no key, because there are none.
+    /// Whether the caller is on this machine and needs no key, because no key exists.
     is_local: bool,
 }
 
@@ -72,8 +74,8 @@ impl Caller {
         self.session.is_some()
     }
 
-    /// Whether the caller's access still holds: the key is valid, the session lasts, and an open
-    /// server is still open.
+    /// Whether the caller's access still holds: the key is valid, the session has not ended, and an
+    /// open server is still open.
     pub(crate) async fn may_stay(&self, app: &App) -> bool {
         refresh_keys(app).await;
         let known = self.key.is_none_or(|key| app.0.keys.opens(&key));
@@ -81,12 +83,14 @@ impl Caller {
         known && there && (!self.is_local || app.is_open())
     }
 
-    /// The name the caller reviews as, if known: the reviewer, else the key's name.
+    /// The name the caller reviews as: the reviewer, else the key's name. None for a caller without
+    /// a key on this machine.
     pub(crate) fn reviews_as(&self) -> Option<&str> {
         self.reviewer.as_deref().or((!self.is_local).then_some(self.actor.as_str()))
     }
 
-    /// Refuses a request in the name of another reviewer.
+    /// Refuses a caller who is tied to a reviewer and names another one. An admin is tied only by a
+    /// key that names a reviewer.
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
             Some(own) if own != reviewer && (self.is_bound || !self.may(Role::Admin)) => {
@@ -107,13 +111,15 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// The keys, read again every second.
+/// The keys of the server, read again when they are older than a second.
 pub(crate) struct Keys {
     by_hash: RwLock<Arc<HashMap<[u8; 32], LoadedKey>>>,
-    /// Whether a key exists or ever existed; true until keys have been read.
+    /// Whether a key exists or ever existed; true until the keys have been read.
     had: AtomicBool,
-    /// Whether keys have been read at all. Before that, nobody is refused or let in.
+    /// Whether the keys have been read at all. Before that, requests that need access get the
+    /// status 503.
     known: AtomicBool,
+    /// When the keys were last read, or when the last attempt began.
     read: Mutex<Option<Instant>>,
     /// Whether keys are being read now, which can take long if the database hangs.
     reading: AtomicBool,
@@ -121,13 +127,13 @@ pub(crate) struct Keys {
     noting: AtomicBool,
 }
 
-/// A key, and when its last use was stored.
+/// A key, and when its last use was stored, in microseconds since 1970 (0 for never).
 struct LoadedKey {
     key: ApiKey,
     noted: AtomicI64,
 }
 
-/// The system's clock, in microseconds since 1970.
+/// The time by the system's clock, in microseconds since 1970.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -194,8 +200,8 @@ impl Keys {
         self.known.load(Ordering::Acquire)
     }
 
-    /// Whether the keys should be read again. True is returned to one caller only, who then reads
-    /// them.
+    /// Whether the keys should be read again. Of several callers at once only one gets true, and
+    /// that one must read them.
     fn must_be_read(&self) -> bool {
         let Ok(mut read) = self.read.lock() else { return false };
         let old =
@@ -248,13 +254,13 @@ fn refused(detail: impl Into<String>, advice: &'static str) -> Problem {
 #[derive(Clone)]
 pub(crate) struct RouteAccess {
     pub(crate) app: App,
-    /// The roles that give access: any one of them. None for a public route.
+    /// The roles that give access: any one of them. Empty for a public route.
     pub(crate) roles: Vec<Role>,
-    /// Whether it is a page. Sessions are valid for pages only.
+    /// Whether a login session gives access, as on pages.
     pub(crate) page: bool,
 }
 
-/// Routes without a queue that a key for some queues may use: they show those queues only.
+/// Routes without a queue that a key for some queues may use: they show only those queues.
 const ACROSS: [&str; 5] = ["/", "/go", "/live", "/metrics", "/v1/queues"];
 
 /// Middleware: passes a request on if the caller has access.
@@ -276,7 +282,8 @@ async fn authorize(need: &RouteAccess, request: &mut Request) -> Result<(), Prob
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let session = if need.page { session_caller(app, request) } else { None };
-    // Only browsers send a cookie, and they also send the origin of the page.
+    // A request with a session cookie comes from a browser, which also sends the origin of its
+    // page.
     same_origin(app, request.method(), request.headers(), peer, session.is_some())?;
     let caller = match session {
         Some(caller) => caller,
@@ -310,7 +317,7 @@ async fn authorize(need: &RouteAccess, request: &mut Request) -> Result<(), Prob
     Ok(())
 }
 
-/// Stores, in the background and not too often, that a key was used.
+/// Stores in the background that a key was used, at most every ten minutes.
 fn note_use(app: &App, caller: &Caller) {
     let (keys, now) = (app.0.keys.all(), now());
     let Some(known) = caller.key.and_then(|key| keys.get(&key)) else { return };
@@ -321,7 +328,7 @@ fn note_use(app: &App, caller: &Caller) {
     known.noted.store(now, Ordering::Relaxed);
     let (app, name) = (app.clone(), known.key.name.clone());
     tokio::task::spawn_blocking(move || {
-        // If this fails, it is stored after the keys have been read again.
+        // If this fails, the next use is stored after the keys have been read again.
         let _ = app.0.service.use_key(&name, now);
         app.0.keys.noting.store(false, Ordering::Release);
     });
@@ -333,12 +340,12 @@ pub(crate) async fn refresh_keys(app: &App) {
         let again = app.clone();
         // If reading fails, the known keys stay.
         let read = app.wait(move || again.0.keys.load(&again.0.service));
-        // If the database hangs, the known keys are good enough: nothing can be read anyway.
+        // If the database hangs, the request goes on with the known keys.
         let _ = tokio::time::timeout(READ_WITHIN, read).await;
     }
 }
 
-/// The caller of a login session, unless the request has an `Authorization` header.
+/// The caller of a login session; None if the request has an `Authorization` header.
 fn session_caller(app: &App, request: &Request) -> Option<Caller> {
     let headers = request.headers();
     if headers.contains_key(header::AUTHORIZATION) {
@@ -346,12 +353,15 @@ fn session_caller(app: &App, request: &Request) -> Option<Caller> {
     }
     let (word, key) = app.0.sessions.known(headers)?;
     let caller = app.0.keys.all().get(&key).and_then(|known| caller_by_key(&known.key).ok())?;
-    // A program may act for many reviewers, a person at a page only as one.
+    // A program with a key may act for many reviewers, a person at a page only as one.
     let reviewer = caller.reviewer.clone().unwrap_or_else(|| caller.actor.clone());
     Some(Caller { reviewer: Some(reviewer), session: Some(word), ..caller })
 }
 
-/// The caller that a key stands for, unless it has expired.
+/// The caller that a key stands for.
+///
+/// # Errors
+/// If the key has expired.
 fn caller_by_key(key: &ApiKey) -> Result<Caller, Problem> {
     if key.has_expired(now()) {
         return Err(expired());
@@ -370,8 +380,8 @@ fn caller_by_key(key: &ApiKey) -> Result<Caller, Problem> {
     })
 }
 
-/// The hash of a secret if it is that of a key, even of a new one. A wrong secret is answered late,
-/// which slows down guessing.
+/// The hash of a secret, if a valid key has it. An unknown secret is looked up again after a
+/// second, which finds new keys and slows down guessing.
 pub(crate) async fn verify_secret(app: &App, secret: &str) -> Option<[u8; 32]> {
     let hash = hash_of_secret(secret);
     let is_known = async || {
@@ -392,7 +402,7 @@ fn authenticate(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(unauthorized());
         }
-        // Looked up by hash, so that the time taken reveals nothing about the secret.
+        // Keys are looked up by hash, so that the time taken reveals nothing about the secret.
         let keys = app.0.keys.all();
         let known = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
         return caller_by_key(&known.key);
@@ -401,7 +411,7 @@ fn authenticate(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<
         && proxy.is_at(peer)
         && let Some(who) = headers.get(&proxy.header)
     {
-        // If a proxy appends to the client's header, the first value is the client's.
+        // If a proxy appends its header to the client's, the first value is the client's.
         if headers.get_all(&proxy.header).iter().count() > 1 {
             return Err(Problem::malformed(format!(
                 "there are several `{}` headers: the proxy must replace what clients send under that name",
@@ -441,7 +451,7 @@ fn authenticate(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<
     Err(if app.0.settings.proxy.is_none() && app.0.keys.are_none() { no_keys() } else { unauthorized() })
 }
 
-/// The problem once all keys are revoked: the server is then closed to everybody.
+/// The problem if no key exists and no proxy is set: the server is then closed to everybody.
 fn no_keys() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
@@ -451,8 +461,8 @@ fn no_keys() -> Problem {
     )
 }
 
-/// Refuses requests to another host name while there are no keys: a foreign page could reach this
-/// server by DNS rebinding.
+/// Refuses requests whose `Host` is not this machine, while the server is open without keys. By DNS
+/// rebinding, a foreign page could otherwise reach the server.
 fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return Ok(()) };
     let name = match host.strip_prefix('[') {
@@ -498,13 +508,13 @@ mod tests {
         assert!(caller_by_key(&ApiKey { expires: Some(now()), ..key }).is_err());
     }
 
-    /// Before keys are read, requests are answered with 503 and not with 401.
+    /// Before the keys are read, requests are answered with 503 and not with 401.
     #[tokio::test]
     async fn before_the_keys_are_read_everybody_is_told_to_come_again() {
         let folder = tempfile::tempdir().unwrap();
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let app = App::new(service, crate::Settings::default());
-        // Takes the turn to read keys, so that the request finds none read.
+        // After this call, the request itself does not read the keys.
         assert!(app.0.keys.must_be_read());
         let need = RouteAccess { app: app.clone(), roles: vec![Role::Read], page: false };
         let ask = || Request::new(axum::body::Body::empty());

@@ -2,17 +2,17 @@
 //!
 //! # Design
 //!
-//! [`jurybox_server::Service`] implements queues and knows nothing of HTTP; this crate is the
-//! reverse.
+//! [`jurybox_server::Service`] implements queues and knows nothing of HTTP. This crate knows HTTP
+//! and leaves queues to the service.
 //!
 //! - Every API route is an entry of one table (`routes.rs`) with method, path, role and schemas.
-//!   The router, access control and the OpenAPI document are made from it, so they cannot disagree.
+//!   The router, access control and the OpenAPI document read this table.
 //! - A request passes `observe` (id, log line, metrics, headers), a handler for panics, `guard`
 //!   (authentication, roles, rate limit), and its handler.
-//! - Bodies are read by `body` within limits of size and time.
-//! - A request that changes a queue goes to the queue's worker without blocking a thread. Reads run
-//!   on threads that may block.
-//! - Every error is a [`Problem`].
+//! - Bodies are read by `body` and by `item_stream` within limits of size and time.
+//! - A request that changes a queue's items or settings goes to the queue's worker without blocking
+//!   a thread. Reads run on threads that may block.
+//! - Handlers answer every error as a [`Problem`].
 #![forbid(unsafe_code)]
 
 mod app;

@@ -19,9 +19,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
-/// How long running requests may take during shutdown.
+/// How long running requests and webhook deliveries may take during shutdown.
 const LAST_ANSWERS: Duration = Duration::from_secs(25);
-/// The most bytes of a request's head.
+/// The most bytes of a request's head (path and headers).
 pub(crate) const HEAD: usize = 64 << 10;
 
 /// A server bound to its port that does not answer yet.
@@ -31,7 +31,7 @@ pub struct Listening {
     app: App,
 }
 
-/// Binds the port.
+/// Reads the TLS certificate, if there is one, and binds the address.
 pub async fn listen(app: App) -> std::io::Result<Listening> {
     let certificate = app.0.settings.tls.as_ref().map(TlsCertificate::read).transpose()?;
     let listener = TcpListener::bind(app.0.settings.listen).await?;
@@ -49,7 +49,7 @@ impl Listening {
         self.certificate.clone()
     }
 
-    /// Serves until `end`, then lets running requests finish.
+    /// Serves until `end`, then gives running requests 25 seconds to finish.
     pub async fn run(self, end: impl Future<Output = ()>) {
         let Listening { listener, certificate, app } = self;
         let (router, limits) = (app.router(), app.0.settings.limits.clone());
@@ -74,11 +74,11 @@ impl Listening {
                 () = &mut end => break,
             };
             let (Ok((stream, peer)), Ok(permit)) = accepted else {
-                // Usually too many open files: others will be closed.
+                // The cause is usually too many open files, which closing connections will free.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            // Connections of a proxy are not limited by address.
+            // Connections of the trusted proxy are not limited by address.
             let counts = !proxy.as_ref().is_some_and(|proxy| proxy.is_at(Some(peer.ip())));
             let place = if counts { addresses.take(peer.ip()) } else { None };
             if counts && place.is_none() {

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 /// The most lines that wait to be written.
 const WAITING: usize = 8192;
-/// How long the last lines may take during shutdown.
+/// How long dropping the writer waits for the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// The sending side of the log.
+/// The sending side of the log. Dropping it waits up to a second for the waiting lines.
 pub(crate) struct LogWriter {
     lines: Option<SyncSender<String>>,
     dropped: Arc<AtomicU64>,
@@ -47,7 +47,8 @@ impl LogWriter {
         LogWriter { lines: Some(lines), dropped, ended: Mutex::new(ended) }
     }
 
-    /// Queues a line without waiting.
+    /// Passes a line to the writing thread without waiting. A line is dropped if the buffer is
+    /// full.
     pub(crate) fn line(&self, line: String) {
         let sent = self.lines.as_ref().is_some_and(|lines| lines.try_send(line).is_ok());
         if !sent {
@@ -74,7 +75,7 @@ impl Drop for LogWriter {
 mod tests {
     use super::*;
 
-    /// A writer that blocks until its lock is released.
+    /// A writer that blocks while its lock is held.
     struct BlockedWriter(Arc<Mutex<Vec<u8>>>);
 
     impl Write for BlockedWriter {
@@ -95,7 +96,7 @@ mod tests {
         for at in 0..20 {
             writer.line(format!("line {at}"));
         }
-        // One line may be in the writer's hands, four in the buffer.
+        // Of 20 lines, at most one is being written and four are in the buffer.
         let dropped = writer.dropped();
         assert!((15..=16).contains(&dropped), "{dropped}");
         drop(stopped);

@@ -47,7 +47,8 @@ type PerQueue = Family<QueueLabel, Gauge>;
 /// The methods that are counted by name.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// The label of a method. Unknown methods share one label, because clients could invent any number.
+/// The label of a method. Unknown methods share the label `OTHER`, because clients could invent any
+/// number of methods.
 fn known(method: &str) -> &'static str {
     METHODS.into_iter().find(|known| *known == method).unwrap_or("OTHER")
 }
@@ -75,7 +76,8 @@ pub(crate) struct Metrics {
     dropped: Counter,
     up: Gauge,
     disk_full: Gauge,
-    /// Serialises the output, because each text holds the queues that its reader may see.
+    /// Held while a text is written, because the gauges are set to the queues that its reader may
+    /// see.
     writing: Mutex<()>,
 }
 
@@ -178,7 +180,7 @@ impl Metrics {
         self.webhooks_off.load(Ordering::Relaxed)
     }
 
-    /// All metrics as text, with the current numbers of these queues and webhooks.
+    /// All metrics as text, with the current numbers of the given queues and webhooks only.
     pub(crate) fn text(
         &self,
         queues: &[(String, QueueStatus)],
@@ -225,7 +227,7 @@ impl Metrics {
             self.failures.get_or_create(&label).set(whole(hook.failures));
             self.off.get_or_create(&label).set(i64::from(hook.off));
         }
-        // Sets the counter to the log writer's own count, which only grows.
+        // Sets the counter to the count of the log writer, which only grows.
         self.dropped.inner().store(dropped, Ordering::Relaxed);
         self.up.set(i64::from(up));
         let mut text = String::new();
@@ -242,7 +244,7 @@ mod tests {
     use std::time::Duration;
     use tower::ServiceExt;
 
-    /// Counters end in `_total`, and process metrics have their standard names.
+    /// Counters end in `_total`, and process metrics have Prometheus's standard names.
     #[test]
     fn program_and_process_are_told_by_their_usual_names() {
         let text = super::Metrics::new().text(&[], &[], 7, true);

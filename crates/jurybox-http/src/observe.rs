@@ -18,10 +18,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The content security policy of responses other than pages: nothing is loaded and nothing framed.
+/// The content security policy of responses other than pages: nothing is loaded, only inline styles
+/// apply, and no page may frame the response.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A line of the request log. It has no item ids, queries or headers, which may be confidential.
+/// A line of the request log. It has the route's pattern instead of the path and query, because
+/// item ids and queries may be confidential.
 #[derive(Serialize)]
 struct RequestLine<'a> {
     at: String,
@@ -34,7 +36,7 @@ struct RequestLine<'a> {
     status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
-    /// The internal cause of an error, which clients are not shown.
+    /// The full text of an internal error, which clients may not see.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a str>,
     ms: f64,
@@ -44,7 +46,8 @@ struct RequestLine<'a> {
     peer: Option<String>,
 }
 
-/// The outermost middleware.
+/// The outermost middleware: gives the request an id, limits the number of requests, counts and
+/// logs the response, and sets its headers.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let (head, body) = request.into_parts();
@@ -76,8 +79,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
         cause = problem.cause().map(String::from);
-        // Writes the body again, as a page or with the request id. Headers set by other layers
-        // stay.
+        // Writes the body again, as a page or with the request's id. Headers that other layers have
+        // set stay.
         if let Some(path) = person {
             pages::explain(&mut response, &problem, &id.0, &path);
         } else {
@@ -109,11 +112,11 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     response
 }
 
-/// A slot for the caller's name, filled by an inner middleware.
+/// A slot in a request for the caller's name, filled by [`note_caller`].
 #[derive(Clone)]
 struct CallerSlot(std::sync::Arc<std::sync::Mutex<Option<String>>>);
 
-/// Middleware behind the guard: fills the slot with the caller's name.
+/// Middleware behind the guard: fills the slot of `observe` with the caller's name.
 pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
     if let (Some(CallerSlot(who)), Some(caller)) =
         (request.extensions().get::<CallerSlot>(), request.extensions().get::<Caller>())
@@ -124,8 +127,8 @@ pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// The size of a request's head. hyper accepts more than its limit if much arrives at once, so it
-/// is checked again.
+/// The bytes of a request's path, query and headers. hyper accepts more than its limit if much
+/// arrives at once, so the size is checked again.
 fn head_size(request: &Request) -> usize {
     let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>() + path
@@ -161,13 +164,14 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     .into_response()
 }
 
-/// The client's request id, if it is safe to log.
+/// The request id that the client sent, if it is safe to log.
 fn client_request_id(request: &Request) -> Option<String> {
     let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
     is_loggable(id, 128).then(|| id.into())
 }
 
-/// Whether a text from a client is safe to log.
+/// Whether a text from a client is safe to log: 1 to `longest` ASCII letters, digits, `-`, `_`,
+/// `.`.
 fn is_loggable(name: &str, longest: usize) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=longest).contains(&name.len()) && name.bytes().all(is_plain)
@@ -183,7 +187,7 @@ fn now() -> Time {
     Time(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// Sets the headers of every response.
+/// Sets the headers that every response has. Headers that a handler has set stay, except the id.
 fn set_headers(response: &mut Response, id: &RequestId) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id.0) {

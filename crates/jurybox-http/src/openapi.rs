@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the table of routes, and an HTML page of it.
+//! The OpenAPI 3.1 document, made from the table of routes, and an HTML page that shows it.
 
 use crate::problem::ProblemBody;
 use crate::routes::{Route, table};
@@ -18,17 +18,17 @@ const JSON: &[&str] = &["application/json"];
 
 type Schemas = Vec<(String, RefOr<Schema>)>;
 
-/// The schema of a body.
+/// The schema of a request's or an answer's body.
 #[derive(Clone)]
 pub(crate) struct BodySchema {
     name: Cow<'static, str>,
-    /// Its media types. A body without a schema name is a plain string of one of these types.
+    /// The media types of the body. A body whose schema has no name is a string of one of them.
     kinds: &'static [&'static str],
     collect: fn(&mut Schemas),
 }
 
 impl BodySchema {
-    /// A schema that is put together in this file.
+    /// A JSON schema that [`complete_schemas`] puts together under this name.
     pub(crate) fn named(name: &'static str) -> BodySchema {
         BodySchema { name: name.into(), kinds: JSON, collect: |_| {} }
     }
@@ -48,7 +48,7 @@ impl BodySchema {
     }
 }
 
-/// The schema of a type.
+/// The JSON schema of a type.
 pub(crate) fn schema_of<T: ToSchema>() -> BodySchema {
     let collect = |schemas: &mut Schemas| {
         T::schemas(schemas);
@@ -87,7 +87,7 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// Serves the document.
+/// Serves the OpenAPI document.
 pub(crate) async fn document() -> Response {
     static TEXT: OnceLock<String> = OnceLock::new();
     let text = TEXT.get_or_init(|| openapi_document().to_string());
@@ -96,7 +96,7 @@ pub(crate) async fn document() -> Response {
     response
 }
 
-/// Serves the document as a page.
+/// Serves the OpenAPI document as an HTML page.
 pub(crate) async fn page() -> Html<&'static str> {
     static TEXT: OnceLock<String> = OnceLock::new();
     Html(TEXT.get_or_init(|| page_of(&openapi_document())))
@@ -132,10 +132,10 @@ fn openapi_document() -> Value {
     })
 }
 
-/// Settings that a queue's state omits while they are not set.
+/// Fields of a queue's state that are left out while they are not set or empty.
 const MAY_BE_ABSENT: [&str; 6] = ["payload_days", "reward", "muted", "weights", "columns", "warnings"];
 
-/// Completes the schemas: adds limits, and merges settings and state of a queue.
+/// Completes the schemas: adds limits, and merges the settings and the state of a queue.
 fn complete_schemas(named: &mut Map<String, Value>) {
     named["ItemBody"]["properties"]["tags"]["maxProperties"] = json!(32);
     for (of, list) in [("SeveralItems", "items"), ("RankBody", "items"), ("VerdictsBody", "verdicts")] {
@@ -166,7 +166,7 @@ fn complete_schemas(named: &mut Map<String, Value>) {
     named.insert("QueueState".into(), state);
 }
 
-/// The description of a status.
+/// The description of a status in the document.
 fn status_text(status: u16) -> &'static str {
     match status {
         200 => "Success.",
@@ -267,7 +267,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The document as a page without scripts.
+/// The OpenAPI document as an HTML page without scripts.
 fn page_of(document: &Value) -> String {
     let mut page = String::from(include_str!("openapi.html"));
     let text = |value: &Value| escaped(value.as_str().unwrap_or_default());

@@ -1,14 +1,16 @@
-//! Protection against cross-site requests: a page of another site cannot change anything here.
+//! Protection against cross-site requests (CSRF): a page of another site cannot change anything
+//! here.
 
 use crate::app::App;
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use std::net::IpAddr;
 
-/// Refuses a changing request from a page of another site, by the `Origin` header. Only browsers
-/// send it, and they always do with a form.
+/// Refuses a request from a page of another site by the `Origin` header, which browsers send with
+/// every form. GET and HEAD pass, and so do requests without the header that are not `by_browser`.
 ///
-/// The origin must equal the request's `Host`, or the `X-Forwarded-Host` of a trusted proxy.
+/// Host and port of the origin must equal the request's `Host`, or the `X-Forwarded-Host` that a
+/// trusted proxy sends.
 pub(crate) fn same_origin(
     app: &App,
     method: &Method,
@@ -70,7 +72,7 @@ mod tests {
             refused.detail().contains("desk.example:8443") && refused.detail().contains("127.0.0.1:8686")
         );
         assert!(refused.advice().contains("proxy_set_header Host"), "it says what to do");
-        // Only a trusted proxy may name the host.
+        // Only a trusted proxy may send the host in `X-Forwarded-Host`.
         let forwarded = [page, ("host", "127.0.0.1:8686"), ("x-forwarded-host", "desk.example:8443")];
         assert!(ask(&forwarded, "10.0.0.5").is_ok());
         assert!(ask(&forwarded, "10.0.0.6").is_err());

@@ -21,7 +21,7 @@ pub struct Problem {
     code: Cow<'static, str>,
     detail: String,
     advice: Cow<'static, str>,
-    /// The internal cause, which only the server's log shows.
+    /// The full text of a server error (status 5xx), for the server's log.
     cause: Option<String>,
     /// The seconds after which the same request may succeed.
     retry_after: Option<u32>,
@@ -42,7 +42,7 @@ pub(crate) struct ProblemBody {
     status: u16,
     /// The last part of `type`.
     code: String,
-    /// The fault, its place, and the value concerned.
+    /// What is wrong with this request.
     detail: String,
     /// What to do about it.
     advice: String,
@@ -51,7 +51,7 @@ pub(crate) struct ProblemBody {
     request_id: Option<String>,
 }
 
-/// The id of a request, which the outermost middleware adds to the body of its problem.
+/// The id of a request, which the outermost middleware adds to the body of a problem.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) String);
 
@@ -66,7 +66,7 @@ impl Problem {
         Problem { status, code, detail: detail.into(), advice, cause: None, retry_after: None }
     }
 
-    /// A request that cannot be parsed.
+    /// The problem for a request that cannot be parsed (400).
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::BAD_REQUEST,
@@ -76,7 +76,7 @@ impl Problem {
         )
     }
 
-    /// A request that can be parsed, but has an invalid value.
+    /// The problem for a request that can be parsed, but has an invalid value (422).
     pub(crate) fn unusable(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -86,7 +86,7 @@ impl Problem {
         )
     }
 
-    /// Appends a report of the work done before the problem.
+    /// Appends to `detail` a report of the work done before the problem.
     pub(crate) fn after(mut self, done: &str) -> Self {
         self.detail = format!("{}; {done}", self.detail);
         self
@@ -107,12 +107,12 @@ impl Problem {
         &self.code
     }
 
-    /// The fault, its place, and the value concerned.
+    /// What is wrong with this request.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// What to do about it.
+    /// What to do about the problem.
     pub(crate) fn advice(&self) -> &str {
         &self.advice
     }
@@ -148,7 +148,7 @@ impl Problem {
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        // Kept, so that the request's id can be added later.
+        // The problem is kept in the response, so that the request's id can be added later.
         response.extensions_mut().insert(self);
         response
     }
@@ -197,7 +197,7 @@ impl From<Error> for Problem {
             _ => (StatusCode::SERVICE_UNAVAILABLE, AGAIN),
         };
         let detail = match &error {
-            // Messages of the database may name hosts and users: they go to the log only.
+            // Messages of the database may name hosts and users, so they go to the log only.
             Error::Database(_)
             | Error::DiskFull(_)
             | Error::Contradiction(_)
@@ -214,7 +214,7 @@ impl From<Error> for Problem {
                 }
                 _ => "the database is unreachable or overloaded".into(),
             },
-            // Stored keys begin with the caller's name.
+            // A stored key is the caller's name, the character U+001F, and the client's key.
             Error::KeyReused { key } => {
                 let own = key.split('\u{1f}').nth(1).unwrap_or(key);
                 format!("Idempotency-Key `{own}` was used before, for another request")

@@ -1,5 +1,5 @@
-//! Metrics of this process under Prometheus's standard names: CPU time, memory, open files, start
-//! time. They are read from `/proc`, and absent on systems without it.
+//! Metrics of this process under Prometheus's standard names: CPU time, memory, open files and
+//! start time. They are read from `/proc`; systems without it have none.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -10,7 +10,7 @@ use std::fmt;
 /// Linux's clock ticks per second (`USER_HZ`), on every platform that Jurybox is built for.
 const TICKS: f64 = 100.0;
 
-/// Reads the metrics whenever they are requested.
+/// A collector that reads the metrics whenever they are requested.
 #[derive(Debug)]
 pub(crate) struct Process;
 
@@ -56,14 +56,14 @@ impl Collector for Process {
     }
 }
 
-/// A field of `/proc/self/stat`, counted from 1. The second field, the program's name in brackets,
-/// may contain spaces and brackets.
+/// The number in a field of `/proc/self/stat`, counted from 1. None for the first two fields. The
+/// second, the program's name in brackets, may contain spaces and brackets.
 fn field_of(stat: &str, field: usize) -> Option<f64> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(field.checked_sub(3)?)?.parse().ok()
 }
 
-/// The number after a word at the begin of a line.
+/// The number after `word`, in the first line that begins with `word`.
 fn number_after(text: &str, word: &str) -> Option<f64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(word))?;
     rest.split_whitespace().next()?.parse().ok()

@@ -1,17 +1,18 @@
-//! A rate limit per caller: a token bucket that holds the requests of two seconds.
+//! A rate limit per caller: a token bucket that holds as many tokens as are added in two seconds.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// The buckets of all callers: tokens left, and when that was counted.
+/// The token buckets by caller: the tokens left, and when they were last counted.
 pub(crate) struct RateLimits {
     per_second: Option<f64>,
     full: f64,
     levels: Mutex<HashMap<String, (f64, Instant)>>,
 }
 
-/// The most buckets kept. Full ones are dropped beyond, which loses nothing.
+/// With this many buckets, full ones are dropped when a new caller comes. A full bucket equals a
+/// new one.
 const MOST_BUCKETS: usize = 10_000;
 
 impl RateLimits {
@@ -20,7 +21,7 @@ impl RateLimits {
         RateLimits { per_second, full: per_second.unwrap_or(0.0) * 2.0, levels: Mutex::default() }
     }
 
-    /// Takes a token, or returns the seconds until there is one.
+    /// Takes a token, or returns the whole seconds until there is one, at least 1.
     pub(crate) fn take(&self, who: &str, now: Instant) -> Result<(), u32> {
         let (Some(rate), Ok(mut levels)) = (self.per_second, self.levels.lock()) else { return Ok(()) };
         let filled = |(level, since): (f64, Instant)| {

@@ -1,5 +1,5 @@
-//! The table of API routes, from which the router, access control and the OpenAPI document are
-//! made.
+//! The table of API routes, from which access control and the OpenAPI document are made; and the
+//! router of all requests.
 
 use crate::app::App;
 use crate::guard::{RouteAccess, guard};
@@ -21,17 +21,18 @@ use tower_http::catch_panic::CatchPanicLayer;
 pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// The role it needs; none for a public route.
+    /// The role that the caller needs; None for a public route.
     pub(crate) role: Option<Role>,
     /// The operation id in the OpenAPI document.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) query: &'static [QueryParam],
-    /// The schema of its body, and whether it also accepts JSON lines.
+    /// The schema of the body, and whether the route also accepts JSON lines. None without a body.
     pub(crate) takes: Option<(BodySchema, bool)>,
-    /// The statuses of success, with their schemas.
+    /// The statuses of success, each with the schema of its body.
     pub(crate) gives: Vec<(u16, Option<BodySchema>)>,
-    /// Error statuses besides those of every route of its kind.
+    /// Error statuses for the OpenAPI document, besides those that follow from the role, path,
+    /// query and body.
     pub(crate) also: &'static [u16],
     handler: MethodRouter<App>,
 }
@@ -114,12 +115,12 @@ const EVENTS: &[QueryParam] = &[
     QueryParam::optional("limit", "The most entries of the page", LIMIT),
 ];
 
-/// The path of an item, and the one path that takes its place: an item with the id `close` is at
-/// `%63lose`.
+/// The path of an item. An item with the id `close` is at `%63lose`, because [`CLOSE`] matches
+/// first.
 const ITEM: &str = "/v1/queues/{queue}/items/{item}";
 const CLOSE: &str = "/v1/queues/{queue}/items/close";
 
-/// All API routes.
+/// All routes that the OpenAPI document describes.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Route> {
     use Role::{Admin, Read, Review, Write};
@@ -189,12 +190,12 @@ pub(crate) fn table() -> Vec<Route> {
     table
 }
 
-/// All routes, with the middleware around them.
+/// All routes of the server, with their middleware.
 pub(crate) fn router(app: &App) -> Router {
     let mut router = Router::new();
     for Route { path, role, handler, .. } in table() {
         let need = RouteAccess { app: app.clone(), roles: role.into_iter().collect(), page: false };
-        // The last layer is the outermost.
+        // The layer added last runs first: the guard, then `note_caller`.
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
         router = router.route(path, guarded);
     }
@@ -233,8 +234,8 @@ mod tests {
     use axum::body::Body;
     use tower::ServiceExt;
 
-    /// A key for one queue is refused on every route of another queue, however its name is encoded.
-    /// Routes without a queue are refused too, unless they show that queue only.
+    /// A key for the queue `own` is refused on every route of another queue, however the name is
+    /// encoded. Of the routes without a queue, only those listed at the end accept the key.
     #[tokio::test]
     async fn a_key_for_one_queue_opens_no_other() {
         let folder = tempfile::tempdir().unwrap();

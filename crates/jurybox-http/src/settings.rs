@@ -20,7 +20,7 @@ pub struct Settings {
     pub limits: Limits,
     /// A proxy that authenticates people, if there is one.
     pub proxy: Option<Proxy>,
-    /// Whether requests from this machine need no key although there were keys once.
+    /// Whether requests from this machine need no key once all keys have been revoked.
     pub open: bool,
     /// The format of the request log on standard error.
     pub log: LogFormat,
@@ -28,17 +28,18 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// How webhooks are sent.
     pub webhooks: Webhooks,
-    /// The demo behind the server, if there is one.
+    /// The control of the demo that feeds a queue of this server, if there is one.
     pub demo: Option<DemoControl>,
 }
 
 /// How webhooks are sent.
 #[derive(Debug, Clone)]
 pub struct Webhooks {
-    /// Whether they may use plain HTTP and private addresses, including this machine. For tests,
-    /// and if only the server's administrators can set up webhooks.
+    /// Whether webhooks may use plain HTTP and private addresses, including this machine. For
+    /// tests, and if only the server's administrators can set up webhooks.
     pub allow_private: bool,
-    /// For how long deliveries may fail before a webhook is stopped.
+    /// For how long deliveries must fail before a webhook is stopped. It also takes 13 failures in
+    /// a row. An answer 410 stops it at once.
     pub give_up: Duration,
 }
 
@@ -48,7 +49,7 @@ impl Default for Webhooks {
     }
 }
 
-/// A certificate and its key.
+/// The files of a TLS certificate and its private key.
 #[derive(Debug, Clone)]
 pub struct Tls {
     /// The certificate with its chain, as PEM.
@@ -75,25 +76,25 @@ impl Default for Settings {
 /// Limits on requests and connections.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// The most bytes of a body.
+    /// The most bytes of a request's body, unless it is JSON lines.
     pub body: usize,
     /// The most bytes of a body of JSON lines, which is never held in memory as a whole.
     pub stream: u64,
-    /// The most bytes of one of these lines.
+    /// The most bytes of one JSON line.
     pub line: usize,
     /// The most requests answered at once; more get the status 503.
     pub max_requests: usize,
     /// The most open connections; more wait to be accepted.
     pub connections: usize,
-    /// The most open connections per client address, proxies excepted; more are closed. None for no
-    /// limit.
+    /// The most open connections per client address (for IPv6 per /64 network), proxies excepted.
+    /// Further connections are closed. None for no limit.
     pub max_connections_per_address: Option<usize>,
-    /// The most requests per second and key, on average. None for no limit.
+    /// The most requests per second and caller, on average. None for no limit.
     pub per_second: Option<u32>,
-    /// Whether this limit also holds for callers on this machine that need no key.
+    /// Whether `per_second` also holds for callers on this machine that need no key.
     pub count_local: bool,
-    /// How long a client may take to send the head of a request, then its body, and to accept a
-    /// part of the answer. JSON lines get one more second per 64 KiB.
+    /// How long a client may take to send the head of a request, to send its body, and to accept a
+    /// part of the answer. For JSON lines, a second per 64 KiB of the body is added.
     pub client_timeout: Duration,
 }
 
@@ -124,7 +125,8 @@ pub struct Proxy {
     pub roles: Vec<Role>,
 }
 
-/// Headers that cannot name a person, because they have another meaning.
+/// Headers that cannot name a person, because they have another meaning. Headers that begin with
+/// `sec-` are refused, too.
 const TAKEN: [&str; 45] = [
     "accept",
     "accept-charset",
@@ -205,6 +207,6 @@ pub enum LogFormat {
     Json,
     /// Readable text, a line per request.
     Text,
-    /// No log.
+    /// No request log.
     Off,
 }

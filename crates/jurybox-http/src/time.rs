@@ -1,10 +1,12 @@
-//! Times in RFC 3339, as clients write them, and in microseconds since 1970, as the log has them.
+//! Times in RFC 3339, as clients send and get them, and in microseconds since 1970, as the log has
+//! them.
 
 use jurybox_files::{date_of, days_from};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A time: microseconds since 1970, written as `2026-11-15T10:00:00Z`.
+/// A time in microseconds since 1970. In text it is `2026-11-15T10:00:00Z`, with six decimals if it
+/// is not a whole second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Time(pub(crate) i64);
 
@@ -70,7 +72,7 @@ fn parsed(text: &str) -> Option<Time> {
         }
         _ => return None,
     };
-    // A leap second counts as the first second of the next minute.
+    // The second 60 is accepted at any minute, and counts as the first second of the next minute.
     let fits = (1..=12).contains(&month) && hour < 24 && minute < 60 && second <= 60;
     if !fits || date_of(days_from(year, month, day)) != (year, month, day) {
         return None;

@@ -34,7 +34,10 @@ impl TlsCertificate {
     }
 }
 
-/// Reads the files into a TLS acceptor. An error names the file and the problem.
+/// Reads the files into a TLS acceptor.
+///
+/// # Errors
+/// If a file cannot be read, or the two do not fit; the error names a file and the problem.
 fn acceptor(tls: &Tls) -> io::Result<TlsAcceptor> {
     let refuse = |file: &Path, what: &dyn std::fmt::Display| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {what}", file.display()))

@@ -1,6 +1,6 @@
-//! The handling of request bodies that a handler did not read to the end. Their rest would be taken
-//! for the next request on the connection, so a short rest is read and discarded, and a longer one
-//! closes the connection.
+//! The handling of request bodies that a handler did not read to the end. The unread rest would be
+//! taken for the next request on the connection. A short rest is therefore read and discarded, and
+//! a longer one closes the connection.
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
@@ -11,15 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// The most bytes of a rest that are read, and for how long.
+/// The most bytes of an unread rest that are read and discarded.
 const MOST: u64 = 64 << 10;
+/// How long reading an unread rest may take.
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// A body that a handler may abandon; none once it is read to its end.
+/// A request's body, shared by the handler and [`UnreadBody`]; None once it is read to its end.
 #[derive(Clone)]
 struct SharedBody(Arc<Mutex<Option<Body>>>);
 
-/// The rest of a request's body.
+/// The part of a request's body that the handler has not read.
 pub(crate) struct UnreadBody {
     shared: SharedBody,
     /// Whether the client waits for `100 Continue` before it sends the body.
@@ -27,7 +28,7 @@ pub(crate) struct UnreadBody {
 }
 
 impl UnreadBody {
-    /// Splits a request's body into one for the handler and its rest. None without a body.
+    /// Splits a body into one for the handler and its unread rest. No rest if there is no body.
     pub(crate) fn of(headers: &HeaderMap, body: Body) -> (Body, Option<UnreadBody>) {
         if body.is_end_stream() {
             return (body, None);
@@ -37,7 +38,8 @@ impl UnreadBody {
         (Body::new(shared), Some(rest))
     }
 
-    /// Discards a short rest, or closes the connection with the response.
+    /// Discards a rest of at most 64 KiB that arrives within a second. Otherwise, or if the client
+    /// waits for `100 Continue`, the connection is closed after the response.
     pub(crate) async fn settle<B>(self, response: &mut Response<B>) {
         let left = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(left) = left else { return };

@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A stream whose writes fail if the other end accepts nothing for a while. A client that never
-/// reads would otherwise hold its connection forever.
+/// A stream whose writes fail with `TimedOut` if the other end accepts nothing for `patience`. A
+/// client that never reads would otherwise hold its connection forever.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
-    /// Runs while a write waits.
+    /// The timer that runs while a write is pending.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
@@ -22,7 +22,7 @@ impl<S> WriteTimeout<S> {
         WriteTimeout { stream, patience, waits: None }
     }
 
-    /// The result of a write, or an error if it has waited for too long.
+    /// Passes on the result of a write. A write that stays pending for `patience` fails.
     fn within<T>(&mut self, context: &mut Context<'_>, came: Poll<Result<T>>) -> Poll<Result<T>> {
         if came.is_ready() {
             self.waits = None;

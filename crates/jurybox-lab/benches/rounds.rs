@@ -1,8 +1,9 @@
-//! Benchmark: rounds per second of every policy at the paper's size (60 items, 10 evaluators, K =
-//! 10), and the ratio to ESAG in vectorised numpy.
+//! Benchmark: rounds per second of every policy but `oracle` at the paper's size (60 items, 10
+//! evaluators, K = 10), and the ratio of `esag` to ESAG in vectorised numpy.
 //!
-//! `JURYBOX_PYTHON` names a Python with numpy; without it the comparison is skipped with a message.
-//! Rounds are drawn beforehand: only picking, observing and learning are timed.
+//! `JURYBOX_PYTHON` names a Python with numpy (default `python3`); without numpy the comparison is
+//! skipped with a message. Rounds are drawn beforehand: only picking, observing and learning are
+//! timed.
 
 use jurybox::{Evaluators, Example, Jury, Link, Scores};
 use jurybox_lab::{Contender, Setting, SimulatedItems, SimulatedQueue};

@@ -1,7 +1,10 @@
-//! The rounds at which simulations record results: a few dozen, dense where curves bend.
+//! The rounds at which simulations record results: at most 51, closer together in early rounds.
 
-/// The checkpoints of a run: about `n` rounds spaced evenly and `n` geometrically, always with the
-/// last round.
+/// The checkpoints of a run: `n` rounds spaced evenly and `n + 1` spaced geometrically, ascending
+/// and without repetitions. For `n` of 1 or more, the first and the last round are among them.
+///
+/// # Panics
+/// If `rounds` is zero.
 ///
 /// ```
 /// let rounds = jurybox_lab::checkpoints(10_000, 20);
@@ -17,7 +20,7 @@ pub fn checkpoints(rounds: u64, n: u64) -> Vec<u64> {
     all
 }
 
-/// The `n` of every simulation.
+/// The `n` of every call of [`checkpoints`] by a simulation.
 pub(crate) const DENSITY: u64 = 25;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Policies that take part in a simulation, with the options that the paper grants them.
+//! Policies that take part in a simulation, with the options that the simulation sets for them.
 
 use crate::error::Error;
 use crate::setting::Setting;
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 /// A policy in a simulation, with its label.
 ///
-/// Where the policy has such options and the spec does not set them, it is given the true noise
-/// levels, the horizon and the range of rewards.
+/// The simulation sets the options link, noise levels, horizon and range of rewards (and, for
+/// `oracle`, the gains) where the policy has them and the spec does not set them.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Setting};
@@ -27,12 +27,12 @@ pub struct Contender {
     pub label: String,
     /// The policy.
     pub spec: Spec,
-    /// Number of rounds that it takes part in, which is also its horizon; all if None.
+    /// Number of rounds that it takes part in, which is also its horizon. None means all rounds.
     pub stop: Option<u64>,
 }
 
 impl Contender {
-    /// A policy under its own name.
+    /// A contender with this policy, labelled by its spec.
     pub fn of(spec: Spec) -> Contender {
         Contender { label: spec.to_string(), spec, stop: None }
     }
@@ -55,12 +55,12 @@ impl Contender {
         self
     }
 
-    /// Every policy but `oracle` that suits the link, with default options.
+    /// Every policy but `oracle` that suits the link, without options.
     pub fn all_that_fit(link: Link) -> Vec<Contender> {
         let names: Vec<&str> = policies().iter().map(|entry| entry.name).collect();
         let fits = |name: &str, links: Links| match links {
             Links::Glm => link != Link::Identity,
-            // A linear policy takes part in its GLM form if it has one.
+            // With another link, a linear policy that has a GLM form takes part in that form only.
             Links::Identity => link == Link::Identity || !names.contains(&format!("glm-{name}").as_str()),
             Links::Any => true,
         };
@@ -107,9 +107,9 @@ impl Contender {
     }
 }
 
-/// A bound above nearly all rewards, for `exp4p`, which scales rewards to [0, 1].
+/// The upper end of the reward range that `exp4p` is told, since it scales rewards to [0, 1].
 fn highest_reward(setting: &Setting) -> f64 {
-    // About the expected maximum of all |N(0, 1)| rewards of a run.
+    // Close to the expected maximum of |N(0, 1)| over all items of a run.
     (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt()
 }
 

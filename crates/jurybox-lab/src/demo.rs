@@ -1,8 +1,9 @@
-//! The demo: six biased evaluators score posts, and Jurybox learns which of them to trust.
+//! The simulation behind the demo: Jurybox learns which of six scripted evaluators to trust.
 //!
-//! Each hour brings 100 posts, one in ten of them harmful, and reviewers have time for ten. Three
-//! methods compete on the same posts: Jurybox, the plain average of the scores, and the oracle,
-//! which knows the true parameters of every evaluator.
+//! Each hour brings 100 posts, one in ten of them harmful on average, and reviewers have time for
+//! ten. Three methods pick from the same posts: Jurybox, the plain average of the scores, and the
+//! oracle, which knows the gain, offset and noise of every evaluator. The module counts the harmful
+//! posts that each method finds.
 
 use crate::demo_page;
 use crate::error::Error;
@@ -11,12 +12,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Posts an hour, reviews an hour, and hours.
+/// Posts an hour.
 const POSTS: usize = 100;
+/// Reviews an hour.
 const LOOKS: usize = 10;
+/// Number of hours.
 const HOURS: u64 = 400;
 
-/// Least severity of a harmful post: one in ten of |N(0, 1)|.
+/// Least severity of a harmful post. One post in ten is above it, as severities are |N(0, 1)|.
 pub(crate) const HARMFUL: f64 = 1.645;
 
 /// An evaluator of the demo with its true parameters.
@@ -31,8 +34,8 @@ pub(crate) struct DemoEvaluator {
 }
 
 impl DemoEvaluator {
-    /// The noise level. An evaluator of the swapped pair has that of the other, in proportion to
-    /// its own scale.
+    /// The noise level (standard deviation). If `swapped` names this evaluator, it is the noise
+    /// level of the other evaluator of the pair, times the ratio of the two absolute gains.
     pub(crate) fn noise_for(&self, swapped: Option<[&str; 2]>) -> f64 {
         let other = match swapped {
             Some([one, other]) if one == self.name => other,
@@ -88,7 +91,7 @@ pub(crate) const DEMO_EVALUATORS: [DemoEvaluator; 6] = [
     },
 ];
 
-/// The number of harmful posts that one method has found.
+/// The number of harmful posts that one method has found: in total, and up to each hour.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FoundCount {
     pub(crate) found: u64,
@@ -102,7 +105,7 @@ impl FoundCount {
     }
 }
 
-/// The counts and weights after an hour.
+/// The counts of harmful posts, and the evaluators' shares of influence, after an hour.
 ///
 /// ```
 /// let mut demo = jurybox_lab::DemoSimulation::new(1)?;
@@ -123,8 +126,8 @@ pub struct DemoStanding {
     pub average: u64,
     /// Harmful posts found by the oracle.
     pub oracle: u64,
-    /// Each evaluator's share of the influence on the ranking; negative if its scores count
-    /// backwards.
+    /// Each evaluator's name, and its share of the influence on the ranking. A share is negative if
+    /// the evaluator's scores count backwards; absolute shares sum to one, or all are zero.
     pub weights: Vec<(&'static str, f64)>,
 }
 
@@ -179,7 +182,7 @@ impl DemoSimulation {
         })
     }
 
-    /// Simulates one hour. False after the last one.
+    /// Simulates one hour. Returns false, and does nothing, once all hours are simulated.
     pub fn step(&mut self) -> Result<bool, Error> {
         if self.hour == HOURS {
             return Ok(false);
@@ -230,8 +233,8 @@ impl DemoSimulation {
         }
     }
 
-    /// Each evaluator's share of influence: weight times standard deviation of its scores, which
-    /// does not depend on units.
+    /// Each evaluator's share of influence: its standardised coefficient (weight times standard
+    /// deviation of its scores), divided by the sum of all absolute ones. Zero without weights.
     fn shares(&self) -> Vec<f64> {
         // Var |N(0, 1)| = 1 - 2/pi.
         let spread = |c: &DemoEvaluator| (c.gain * c.gain * 0.3634 + c.noise * c.noise).sqrt();
@@ -242,7 +245,7 @@ impl DemoSimulation {
         moved.iter().map(|m| if total > 0.0 { m / total } else { 0.0 }).collect()
     }
 
-    /// The counts and weights after the last simulated hour.
+    /// The counts and shares of influence after the last simulated hour.
     pub fn standing(&self) -> DemoStanding {
         let none = vec![0.0; DEMO_EVALUATORS.len()];
         let shares = self.influence.last().unwrap_or(&none);

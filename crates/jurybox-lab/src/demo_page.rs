@@ -1,4 +1,4 @@
-//! The demo's HTML page: posts found over time, and the influence of each evaluator.
+//! The demo's HTML page: plots of posts found and of influence, and a table of the evaluators.
 
 use crate::demo::{DEMO_EVALUATORS, DemoSimulation};
 use jurybox_draw::{Bar, Curve, Plot, Scale, escaped, page, sparkline};

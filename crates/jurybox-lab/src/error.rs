@@ -19,7 +19,7 @@ pub enum Error {
         name: &'static str,
         /// The value.
         value: String,
-        /// Why it is refused, and what would do.
+        /// Why it is refused.
         reason: String,
     },
     /// A policy or its input was refused.
@@ -44,7 +44,7 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// The work was stopped; finished runs are kept on disk if a folder was given.
+    /// The simulation was stopped; finished runs are kept on disk if a folder was given.
     #[error("stopped with {done} of {total} runs finished")]
     Interrupted {
         /// Runs that were finished, or read back, before the stop.

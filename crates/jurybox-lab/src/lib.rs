@@ -1,15 +1,16 @@
-//! Simulations, replays of past reviews, off-policy estimates, prevalence, and the reproduction of
-//! the paper's figures, tables and claims.
+//! Simulations, replays of past reviews, off-policy estimates, prevalence, and a reproduction of
+//! the figures, tables and claims of the paper "Top K Ranking for Multi-Armed Bandit with Noisy
+//! Evaluations" ("the paper" in all modules).
 //!
 //! A [`Setting`] describes a [`SimulatedQueue`]. A [`trial`] lets policies compete on it,
 //! [`run_all`] does so many times on all cores, and a [`Summary`] has the results with intervals.
 //! [`replay`] and [`off_policy`] compare policies on a table of past reviews, [`prevalence`]
 //! estimates the mean reward of all its rows, and [`reproduce`] tests the paper.
 //!
-//! Two rules hold throughout. *Common random numbers:* each run has one random stream for its data,
-//! so that all policies meet the same items and differences are precise. *Determinism:* a run is a
-//! function of its setting, seed and number, so that files are byte-identical on any number of
-//! cores.
+//! Two rules hold for simulations. *Common random numbers:* each run has one random stream for its
+//! data, so that all policies meet the same items and differences are precise. *Determinism:* a run
+//! is a function of its setting, policies, seed and number, so that files are byte-identical on any
+//! number of cores.
 #![forbid(unsafe_code)]
 
 mod checkpoints;

@@ -1,13 +1,13 @@
 //! Small dense linear algebra: ridge regression with an intercept, and the Cholesky factorisation.
 
-/// Sufficient statistics of a regression of one value on several columns with an intercept.
+/// Sufficient statistics of a linear regression of one value on several columns, with intercept.
 #[derive(Debug, Clone)]
 pub(crate) struct RegressionSums {
     columns: usize,
     count: f64,
-    /// Means of the columns, and last that of the value.
+    /// Means of the columns, then the mean of the value.
     means: Vec<f64>,
-    /// Centred products of the columns and the value, row-major, `columns + 1` wide.
+    /// Sums of centred products of columns and value, row-major, `columns + 1` wide.
     products: Vec<f64>,
 }
 
@@ -24,7 +24,7 @@ impl RegressionSums {
         RegressionSums { columns, count: 0.0, means: vec![0.0; wide], products: vec![0.0; wide * wide] }
     }
 
-    /// Adds one row without missing values. Welford's update, which avoids cancellation.
+    /// Adds one row without missing values, by Welford's update, which avoids cancellation.
     pub(crate) fn learn(&mut self, row: &[f64], y: f64) {
         let wide = self.columns + 1;
         self.count += 1.0;
@@ -38,14 +38,14 @@ impl RegressionSums {
         }
     }
 
-    /// The fit with `ridge` added to the square of each column; the intercept is not shrunk. A tiny
-    /// ridge is always added, so that collinear columns have a solution. None from fewer than two
-    /// rows.
+    /// The fit with `ridge` added to each column's centred sum of squares; the intercept is not
+    /// shrunk. A tiny ridge is always added, so that collinear columns have a solution. None from
+    /// fewer than two rows, or if a sum is NaN.
     pub(crate) fn fit(&self, ridge: f64) -> Option<LinearFit> {
         self.fit_with_leverage(ridge).map(|(fit, _)| fit)
     }
 
-    /// The fit, and the leverages of the rows that it was made from. None from fewer than two rows.
+    /// The fit, with a [`Leverage`] for the rows that it was made from. None as in `fit`.
     pub(crate) fn fit_with_leverage(&self, ridge: f64) -> Option<(LinearFit, Leverage)> {
         if self.count < 2.0 {
             return None;
@@ -62,7 +62,7 @@ impl RegressionSums {
         Some((LinearFit { intercept, slopes }, leverage))
     }
 
-    /// Centred products of each column with the value.
+    /// Sums of centred products of each column with the value.
     fn with_value(&self) -> Vec<f64> {
         (0..self.columns).map(|i| self.products[i * (self.columns + 1) + self.columns]).collect()
     }
@@ -74,7 +74,7 @@ impl LinearFit {
     }
 }
 
-/// Computes leverages: the weight of a row's own value in its prediction.
+/// Computes leverages: how much a fitted row's prediction changes per unit of its own value.
 #[derive(Debug, Clone)]
 pub(crate) struct Leverage {
     least: f64,
@@ -83,8 +83,8 @@ pub(crate) struct Leverage {
 }
 
 impl Leverage {
-    /// The leverage of a row. Its residual divided by one minus this is the residual of a fit
-    /// without the row.
+    /// The leverage of a row. The residual of a fitted row divided by one minus its leverage is its
+    /// residual in a fit without that row (the leave-one-out residual).
     pub(crate) fn of(&self, row: &[f64]) -> f64 {
         let off: Vec<f64> = row.iter().zip(&self.means).map(|(x, mean)| x - mean).collect();
         self.least + self.factor.square(&off)
@@ -130,12 +130,12 @@ impl CholeskyFactor {
         x
     }
 
-    /// `v' M^-1 v` for the matrix M.
+    /// `v' M^-1 v`, where M is the factorised matrix.
     pub(crate) fn square(&self, v: &[f64]) -> f64 {
         self.forward(v).iter().map(|x| x * x).sum()
     }
 
-    /// Solves M x = `right` for the matrix M.
+    /// Solves M x = `right`, where M is the factorised matrix.
     pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
         let (n, l) = (self.n, &self.lower);
         let mut x = self.forward(right);
@@ -166,7 +166,7 @@ mod tests {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
         assert!(close(fit.slopes[0], 2.0) && close(fit.slopes[1], -0.5), "{fit:?}");
         assert!((fit.predict(&[1.0, 1.0]) - (1e6 + 1.5)).abs() < 1e-5);
-        // With orthogonal columns each slope is its product over its square plus the ridge.
+        // With orthogonal columns a slope is sum(x y) / (sum(x^2) + ridge).
         let shrunk = sums.fit(count).unwrap();
         assert!(close(shrunk.slopes[0], xy / (xx + count)), "{shrunk:?}");
         assert!((shrunk.intercept - 1e6).abs() < 1e-5, "the intercept is not shrunk: {shrunk:?}");

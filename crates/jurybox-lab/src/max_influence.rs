@@ -1,9 +1,10 @@
-//! The largest influence that one more row could have on an estimate.
+//! The largest influence that one more row could have on an estimate, for intervals of rare
+//! rewards.
 //!
-//! With rare rewards and heavy weights, an estimate moves in jumps: one row more or less. Student's
-//! interval measures the jumps that happened. A log without any has no spread, and its interval
-//! would be too narrow. The size of a jump is known beforehand: the weight of a row times the
-//! distance of a possible reward from the expected one.
+//! With rare rewards and large weights, a single row can change an estimate much. Student's
+//! interval estimates the spread from the rows in the log. A log without such a row shows too
+//! little spread, so that its interval is too narrow. The size of the change is known without
+//! seeing one: the weight of a row times the distance of a possible reward from the expected one.
 
 /// The largest change that one row could make to an estimate, downwards and upwards, in the
 /// estimate's unit. Both are zero or more.
@@ -14,13 +15,14 @@ pub(crate) struct MaxInfluence {
 }
 
 impl MaxInfluence {
-    /// From `weights`, the probability and the weight of each row; from `surprises`, reward minus
-    /// expected reward of the reviewed rows; and from the distances of the expected reward from the
-    /// ends of the reward range.
+    /// Computes the influence from `weights`, the probability and the weight of each row; from
+    /// `surprises`, reward minus expected reward of the reviewed rows; and from the distances of
+    /// the expected reward from the ends of the reward range.
     ///
-    /// Sizes are the third moment over the second, as in the skewness of a sum of rare jumps. One
-    /// row at the end of the range is added to the surprises: in a log without a single yes there
-    /// is no other.
+    /// It is a typical weight times a typical surprise. Both are third moments divided by second
+    /// moments, as in the skewness of a compound Poisson sum; a negative third moment counts as
+    /// zero. On each side, one surprise of the full distance to the end of the range is added,
+    /// since a log may have no reward other than the expected one.
     pub(crate) fn of(
         weights: impl Iterator<Item = (f64, f64)>,
         surprises: impl Iterator<Item = f64>,
@@ -35,7 +37,7 @@ impl MaxInfluence {
         MaxInfluence { down: weight * surprise(-1.0, to_low), up: weight * surprise(1.0, to_high) }
     }
 
-    /// The influence on the sum of two estimates: the larger one on each side.
+    /// The influence of a row on the sum or difference of two estimates, taken as the larger one.
     pub(crate) fn with(self, other: MaxInfluence) -> MaxInfluence {
         MaxInfluence { down: self.down.max(other.down), up: self.up.max(other.up) }
     }
@@ -55,7 +57,7 @@ mod tests {
         let weights = || [(0.5, 4.0), (0.5, 4.0)].into_iter();
         let never = MaxInfluence::of(weights(), [0.0; 100].into_iter(), (0.0, 1.0));
         assert_eq!(never, MaxInfluence { down: 0.0, up: 4.0 });
-        // Sizes are (1 + 0.1 * 1000) / (1 + 0.1 * 100): heavy weights dominate.
+        // The typical weight is (1 + 0.1 * 1000) / (1 + 0.1 * 100): heavy weights dominate.
         let uneven = MaxInfluence::of([(1.0, 1.0), (0.1, 10.0)].into_iter(), [0.0].into_iter(), (0.0, 1.0));
         assert!((uneven.up - 101.0 / 11.0).abs() < 1e-12);
     }

@@ -1,10 +1,12 @@
 //! An endless stream of posts for a live demo, with scores by the demo's evaluators and texts.
 //!
-//! Besides its severity a post has a heated or calm tone, which says nothing of harm. Three of the
-//! evaluators mostly measure tone, and therefore agree with each other. A policy that trusts
-//! agreement picks heated posts, and only verdicts show that they are no more harmful than others.
+//! Besides its severity a post has a heated or calm tone, which says nothing of harm. The scores of
+//! three evaluators mostly measure tone, so that these three agree with each other. A policy that
+//! trusts agreement picks heated posts, and only verdicts show that they are no more harmful than
+//! others.
 //!
-//! Severity and text depend on the seed and the post's number alone, so that memory does not grow.
+//! Severity, text and channel are functions of the seed and the post's number. No post need
+//! therefore be kept in memory.
 
 use crate::demo::{DEMO_EVALUATORS, HARMFUL};
 use jurybox::toolbox::hash_number;
@@ -12,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// An endless stream of posts. Equal seeds give equal streams.
+/// An endless stream of posts. Equal seeds and equal calls give equal streams.
 ///
 /// ```
 /// use jurybox_lab::PostStream;
@@ -45,7 +47,7 @@ pub struct Post {
     pub channel: &'static str,
 }
 
-/// Effect of the tone on each evaluator's scores, on the evaluator's own scale.
+/// Points that one unit of tone adds to each evaluator's scores, in the evaluators' order.
 const TONE: [f64; DEMO_EVALUATORS.len()] = [0.0, 0.0, 2.0, 2.0, 0.0, 2.0];
 
 const CHANNELS: [&str; 4] = ["comments", "forum", "messages", "reviews"];
@@ -87,8 +89,8 @@ impl PostStream {
         DEMO_EVALUATORS.map(|character| character.name)
     }
 
-    /// The next post. If `swapped`, the evaluators of the [`PAIR`](Self::PAIR) have each other's
-    /// noise, in proportion to their own scales.
+    /// The next post. If `swapped`, each evaluator of the [`PAIR`](Self::PAIR) has the other's
+    /// noise level, times the ratio of their absolute gains.
     pub fn post(&mut self, swapped: bool) -> Post {
         self.made += 1;
         let (number, rng) = (self.made, &mut self.rng);
@@ -110,14 +112,14 @@ impl PostStream {
         Post { id: format!("post-{number}"), scores, harmful, text, channel }
     }
 
-    /// Whether the post of this id is harmful. None if the id is not that of a post.
+    /// Whether the post of this id is harmful. None if the id is not `post-` and a number.
     pub fn is_harmful(&self, id: &str) -> Option<bool> {
         let number = id.strip_prefix("post-")?.parse().ok()?;
         Some(severity(self.seed, number) >= HARMFUL)
     }
 }
 
-/// The severity of a post: |N(0, 1)|, a function of seed and number.
+/// The severity of a post: a draw of |N(0, 1)|, fixed by seed and number.
 fn severity(seed: u64, number: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(hash_number(seed, number));
     let z: f64 = StandardNormal.sample(&mut rng);
@@ -128,7 +130,7 @@ fn severity(seed: u64, number: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The variance of an evaluator's scores.
+    /// The variance of an evaluator's scores over 4,000 posts.
     fn spread(swapped: bool, name: &str) -> f64 {
         let at = PostStream::evaluators().iter().position(|other| *other == name).unwrap();
         let mut stream = PostStream::new(3);

@@ -1,21 +1,25 @@
-//! The range of possible rewards, which bounds what unreviewed rows can be.
+//! The range in which rewards are taken to lie, reviewed or not: declared, or read from the log.
 
 use crate::error::Error;
 use jurybox_draw::short;
 
-/// The least and the greatest possible reward, and where they are from.
+/// The least and the greatest possible reward, and the reason for them as a phrase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RewardRange {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) from: &'static str,
-    /// Whether rewards outside are impossible: the range was declared, or rewards are 0 or 1.
+    /// Whether the range was declared or all rewards in the log are 0 or 1. Rewards outside are
+    /// then taken to be impossible.
     pub(crate) known: bool,
 }
 
 impl RewardRange {
     /// The declared range; else 0 to 1 if all rewards in the log are 0 or 1; else the range of the
-    /// rewards in the log. Errors if a reward is outside the declared range.
+    /// rewards in the log.
+    ///
+    /// # Errors
+    /// If a reward is outside the declared range, or if the declared range is empty or infinite.
     pub(crate) fn of(rewards: &[f64], declared: Option<(f64, f64)>) -> Result<RewardRange, Error> {
         let known = || rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
@@ -41,7 +45,7 @@ impl RewardRange {
         Ok(RewardRange { low, high, from: "the range of the rewards in the log", known: false })
     }
 
-    /// A warning if larger or smaller rewards than those in the log may exist.
+    /// A warning if the range is only that of the rewards in the log.
     pub(crate) fn warning(&self) -> Option<String> {
         (!self.known).then(|| {
             format!(

@@ -1,4 +1,4 @@
-//! Estimates rounded for people: two significant digits beside an interval, three elsewhere.
+//! Estimates rounded for people: about two significant digits beside an interval, else three.
 
 use crate::reward_range::RewardRange;
 use jurybox::Interval;
@@ -15,24 +15,25 @@ pub(crate) enum RewardUnit {
 }
 
 impl RewardUnit {
-    /// Percent if all known rewards are 0 or 1.
+    /// Percent if no known reward is other than 0 or 1.
     pub(crate) fn of(rewards: &[f64]) -> RewardUnit {
         let is_binary = rewards.iter().all(|r| r.is_nan() || *r == 0.0 || *r == 1.0);
         if is_binary { RewardUnit::Percent } else { RewardUnit::Plain }
     }
 
-    /// Percent if all known rewards are 0 or 1 and no others are possible.
+    /// Percent if no known reward is other than 0 or 1 and the reward range is 0 to 1.
     pub(crate) fn within(rewards: &[f64], range: RewardRange) -> RewardUnit {
         if range.ends() == (0.0, 1.0) { RewardUnit::of(rewards) } else { RewardUnit::Plain }
     }
 
-    /// A number with three significant digits.
+    /// A number with three significant digits, but all digits before the decimal point and at most
+    /// six decimals.
     pub(crate) fn number(self, value: f64) -> String {
         self.fixed(value, decimals(self.scaled(value).abs(), 3))
     }
 
-    /// An estimate with its interval, as `29% ± 5%`; as `29% (24% to 36%)` if the sides differ by more
-    /// than a tenth. Without a finite interval, or with an exact one, the number alone.
+    /// An estimate with its interval, as `29% ± 5%`; as `29% (24% to 36%)` if one side is more than
+    /// a tenth longer. Only the number if an end is infinite or the interval has no width.
     pub(crate) fn estimate(self, estimate: Interval) -> String {
         const UNEVEN: f64 = 1.1;
         let Interval { mean, low, high } = estimate;
@@ -50,8 +51,8 @@ impl RewardUnit {
         }
     }
 
-    /// Mean and ends of an interval with as many decimals as two significant digits of the largest
-    /// take, and more if the interval is narrow.
+    /// Mean and ends of an interval, with the decimals that show two significant digits of the
+    /// largest of them in size. A narrow interval gets more decimals, six at most.
     pub(crate) fn aligned(self, values: [f64; 3]) -> [String; 3] {
         let decimals = self.decimals_of(values);
         values.map(|value| self.fixed(value, decimals))
@@ -80,7 +81,7 @@ impl RewardUnit {
     }
 }
 
-/// Decimals that show this many significant digits of a size, six at most.
+/// Decimals that show this many significant digits of a size, six at most; 0 for zero or infinity.
 fn decimals(size: f64, significant: i32) -> usize {
     if size > 0.0 && size.is_finite() {
         (significant - 1 - size.log10().floor() as i32).clamp(0, 6) as usize

@@ -1,7 +1,7 @@
-//! Runs experiments on all cores, and keeps finished runs on disk.
+//! Runs experiments on all cores, and keeps finished runs on disk if a folder is given.
 //!
 //! A run depends on its setting, contenders, seed and number only, so that results do not depend on
-//! threads. A run that a file already holds is not repeated. Stopping loses only unfinished runs.
+//! threads. A run that a file in the folder holds is not repeated.
 
 use crate::contender::Contender;
 use crate::error::Error;
@@ -45,7 +45,8 @@ pub struct Experiment {
 const MOST_RUNS: u64 = 100_000;
 
 impl Experiment {
-    /// Errors on what cannot be run, before any work is done.
+    /// Errors if the setting or a policy cannot be simulated, or the number of runs or the list of
+    /// policies is out of bounds. Does no work.
     pub fn check(&self) -> Result<(), Error> {
         self.setting.check()?;
         if self.runs == 0 {
@@ -66,12 +67,12 @@ impl Experiment {
         Ok(())
     }
 
-    /// The name of the experiment's folder, which identifies its content. The number of runs is not
-    /// part of it, so that a call for more runs adds to those that are there.
+    /// The name of the experiment's folder: a hash of everything that its records depend on. The
+    /// number of runs is not part of it, so that a call for more runs adds to the finished ones.
     fn key(&self) -> String {
         let work = (env!("CARGO_PKG_VERSION"), FORMAT, &self.setting, &self.contenders, self.seed);
-        // Earlier versions called the extensions "twists" in this JSON: their folders must be
-        // found.
+        // Earlier builds wrote the field `extensions` as "twists". The old name is hashed, so that
+        // their folders are found.
         let json = serde_json::to_string(&work).expect("plain data");
         format!("{:016x}", hash_text(&json.replacen("\"extensions\":", "\"twists\":", 1)))
     }
@@ -88,12 +89,12 @@ const FORMAT: u32 = 5;
 /// ```
 #[derive(Default)]
 pub struct Running<'a> {
-    /// Folder for finished runs, which are also read from there.
+    /// Folder to which finished runs are written, and from which they are read if they are there.
     pub keep: Option<&'a Path>,
-    /// Called after each finished run with the number of finished runs and of all runs, from any
-    /// thread.
+    /// Called after each finished run, from any thread, with the number of finished runs and the
+    /// number of all runs. A run that is read from the folder counts as finished.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
-    /// Set to true to stop.
+    /// Set to true to stop: `run_all` then returns [`Error::Interrupted`].
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -116,7 +117,7 @@ pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<
         experiment.check()?;
         folders.push(folder_of(experiment, how.keep)?);
     }
-    // Long runs first, so that no long run is left for a single core at the end.
+    // Experiments with long runs first, so that no long run is left for a single core at the end.
     let mut jobs: Vec<(usize, u64)> =
         experiments.iter().enumerate().flat_map(|(at, e)| (0..e.runs).map(move |run| (at, run))).collect();
     jobs.sort_by_key(|&(at, run)| {
@@ -160,7 +161,8 @@ pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<
         .collect())
 }
 
-/// Creates the experiment's folder under `keep`, and checks that it can be written to.
+/// Creates the experiment's folder under `keep` and writes its description there. None without
+/// `keep`.
 fn folder_of(experiment: &Experiment, keep: Option<&Path>) -> Result<Option<PathBuf>, Error> {
     let Some(keep) = keep else { return Ok(None) };
     let folder = keep.join(experiment.key());
@@ -182,7 +184,7 @@ fn one(
 }
 
 /// The value in a file, or else the result of `work`, which is then written to the file. None if
-/// the work was interrupted.
+/// `work` returns None, as after a stop. Without a path nothing is read or written.
 pub(crate) fn kept<T: Serialize + DeserializeOwned>(
     path: Option<&Path>,
     work: impl FnOnce() -> Result<Option<T>, Error>,

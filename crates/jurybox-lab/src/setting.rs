@@ -4,10 +4,12 @@ use crate::error::Error;
 use jurybox::Link;
 use serde::{Deserialize, Serialize};
 
-/// The paper's synthetic model (Sect. 6.1) and the [`Extensions`] that make it more like real data.
+/// The synthetic model of the paper's Section 6.1, and the [`Extensions`] that make it more like
+/// real data.
 ///
 /// Rewards are N(0, 1) cut to [0, 20]; evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
-/// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`.
+/// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`. The paper is "Top K Ranking for Multi-Armed Bandit
+/// with Noisy Evaluations".
 ///
 /// ```
 /// use jurybox_lab::{Setting, Extensions};
@@ -24,11 +26,11 @@ use serde::{Deserialize, Serialize};
 pub struct Setting {
     /// The function from rewards to mean scores.
     pub link: Link,
-    /// Signal to noise, alpha_0 / sigma_0: 0.1 is very noisy, 10 is clear.
+    /// Signal to noise, the mean gain over the mean noise level: 0.1 is very noisy, 10 is clear.
     pub ratio: f64,
     /// J, the number of evaluators.
     pub evaluators: usize,
-    /// K_t, the items of a round.
+    /// K_t, the items of a round, or the most of them if `items_min` is set.
     pub items: usize,
     /// K, the picks of a round.
     pub k: usize,
@@ -64,7 +66,7 @@ impl Default for Setting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Truncation {
-    /// The score stays in (0, 1), so that the noise has a mean other than zero near the ends.
+    /// The score stays between 0 and 1, so that the noise has a mean other than zero near the ends.
     #[default]
     Interval,
     /// Cut at ±min(m, 1 - m) around the mean score m: the noise has mean zero, as the paper's
@@ -83,9 +85,9 @@ pub enum SimulatedDrift {
     /// No change.
     #[default]
     None,
-    /// Halfway through the run the order of the evaluators' parameters is reversed.
+    /// After half of the rounds the order of the evaluators' gains and noise levels is reversed.
     Swap,
-    /// The same reversal, spread evenly over all rounds.
+    /// The reversal of `Swap`, spread evenly over all rounds.
     Slow,
 }
 
@@ -102,19 +104,19 @@ pub struct Extensions {
     pub intercepts: f64,
     /// Evaluator j reports scores in a unit of its own, 10^U[-x, x] (identity link only).
     pub units: f64,
-    /// Number of evaluators with gain zero.
+    /// Number of evaluators with gain zero, the first ones.
     pub useless: usize,
-    /// Number of evaluators with a negative gain.
+    /// Number of evaluators with a negative gain, next after the `useless` ones.
     pub inverted: usize,
-    /// Number of evaluators whose errors are correlated.
+    /// Number of evaluators whose errors are correlated, the first ones.
     pub correlated: usize,
-    /// Correlation of those errors.
+    /// Correlation of the errors of the `correlated` evaluators.
     pub rho: f64,
     /// Growth x of the noise with the reward: its level for an item is sigma_j (1 + x r).
     pub reward_noise_growth: f64,
     /// Curvature x: evaluator j scores r^p_j instead of r, with ln p_j ~ U[-x, x].
     pub curvature: f64,
-    /// Probability of each score to be missing.
+    /// Probability that a score is missing.
     pub missing: f64,
     /// First and last round in which the first evaluator gives no scores.
     pub outage: Option<(u64, u64)>,
@@ -124,13 +126,13 @@ pub struct Extensions {
     pub reward_noise: f64,
     /// Number of rounds from a pick to its reward.
     pub delay: u64,
-    /// Smallest number of items in a round; the number is uniform up to `items`.
+    /// Smallest number of items in a round. The number is then uniform from this to `items`.
     pub items_min: Option<usize>,
-    /// Items stay until they are picked, and each round brings as many new ones as were picked.
+    /// Items stay until they are picked, and after the first round K new items come each round.
     pub persistent: bool,
 }
 
-/// Largest number of evaluators, which is that of a jury.
+/// Largest number of evaluators, the limit of `jurybox` for a jury.
 const MOST_EVALUATORS: usize = 2048;
 /// Largest number of items in a round.
 const MOST_ITEMS: usize = 1_000_000;

@@ -1,7 +1,7 @@
 //! A simulated queue: evaluators drawn once per run, then rounds of items with scores and rewards.
 //!
 //! Each run has a random stream for its data alone. All policies of a run therefore meet the same
-//! data, whatever the thread and whatever runs beside it.
+//! data, whatever the thread and whatever other runs are in progress.
 
 mod oracle;
 
@@ -13,7 +13,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// The distribution of the rewards in the paper's synthetic section.
+/// The distribution of the rewards in the paper's synthetic model (Section 6.1).
 pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0, low: 0.0, high: 20.0 };
 
 /// Items with their scores and rewards.
@@ -24,7 +24,7 @@ pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SimulatedItems {
-    /// One row per item; NaN for a missing score.
+    /// Scores, one row of evaluators after the other for each item; NaN for a missing score.
     pub scores: Vec<f64>,
     /// True reward of each item.
     pub rewards: Vec<f64>,
@@ -38,7 +38,7 @@ impl SimulatedItems {
         self.rewards.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.rewards.is_empty()
     }
@@ -76,14 +76,14 @@ pub struct SimulatedQueue {
 }
 
 impl SimulatedItems {
-    /// Appends the items of a round.
+    /// Appends the items of `new`.
     pub(crate) fn append(&mut self, new: &SimulatedItems) {
         self.scores.extend_from_slice(&new.scores);
         self.rewards.extend_from_slice(&new.rewards);
         self.verdicts.extend_from_slice(&new.verdicts);
     }
 
-    /// Removes the items at these positions. Sorts `picks`.
+    /// Removes the items at the positions `picks`, which are sorted in descending order.
     pub(crate) fn remove(&mut self, evaluators: usize, picks: &mut [usize]) {
         picks.sort_unstable_by(|a, b| b.cmp(a));
         for &item in picks.iter() {
@@ -120,8 +120,8 @@ impl SimulatedQueue {
         &self.truth
     }
 
-    /// Replaces `items` by those of the next round. With persistent items, the second and later
-    /// rounds bring K new items each.
+    /// Replaces `items` by the new items of the next round. With persistent items, the second and
+    /// later rounds bring K new items each.
     pub fn next_round(&mut self, items: &mut SimulatedItems) {
         self.round += 1;
         self.drift();
@@ -168,7 +168,7 @@ impl SimulatedQueue {
     }
 }
 
-/// Scores without extensions other than offsets: the fast path.
+/// Scores of one item without missing scores, units, powers or shared errors: the fast path.
 fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut R, out: &mut Vec<f64>) {
     let evaluators = truth.alpha.iter().zip(&truth.sigma).zip(&truth.intercept);
     match setting.link {
@@ -189,7 +189,7 @@ fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut
     }
 }
 
-/// The range of the noise around a mean score, for a bounded link.
+/// The range of the noise around a mean score between 0 and 1, for a bounded link.
 fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
     match truncation {
         Truncation::Interval => (-mean, 1.0 - mean),
@@ -200,8 +200,8 @@ fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
     }
 }
 
-/// One score with every extension. For a bounded link the shared error is drawn first, and the
-/// evaluator's own error is cut to what is left of the range.
+/// One score with every extension but missing scores. For a bounded link, the evaluator's own error
+/// is cut so that the sum with the `shared` error keeps to the range.
 fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared: f64, rng: &mut R) -> f64 {
     let extensions = &setting.extensions;
     let rho = if j < extensions.correlated { extensions.rho } else { 0.0 };
@@ -270,7 +270,7 @@ mod tests {
             let (queue, items) = draw(&setting, 1000);
             assert!(items.scores.iter().all(|phi| (0.0..=1.0).contains(phi)));
             let off = mean(residuals(&queue, &items, 0).into_iter());
-            // The noise is within ±1, so its mean has a standard error of at most 1/sqrt(60000).
+            // The noise is within ±1: the mean of 60,000 has a standard error of at most 0.004.
             let centred = off.abs() < 0.02;
             assert_eq!(centred, truncation == Truncation::Symmetric, "{truncation:?} {off}");
         }

@@ -1,9 +1,10 @@
-//! Means with 95% intervals as documents show them, and slopes of curves on log-log axes.
+//! 95% intervals in JSON documents, the slope of a log-log curve, and the exponent of its growth.
 
 use jurybox::Interval;
 use serde::{Serialize, Serializer};
 
-/// An interval in a JSON document: `{"mean": x, "ci95": h}` for x ± h; h is null from a single run.
+/// An interval in a JSON document: `{"mean": x, "ci95": h}` for x ± h; h is null if infinite, as
+/// from a single run.
 #[derive(Serialize)]
 pub(crate) struct Ci95 {
     mean: f64,
@@ -31,7 +32,8 @@ pub(crate) fn ci95_if_any<S: Serializer>(
     interval.map(Ci95::from).serialize(serializer)
 }
 
-/// Least-squares slope of ln y on ln x, over points with both positive; None from fewer than two.
+/// Least-squares slope of ln y on ln x, over the points with x > 0 and y > 0. None unless two of
+/// them have different x.
 ///
 /// ```
 /// let curve = [(10.0, 100.0), (100.0, 1000.0 * 10_f64.sqrt()), (1000.0, 100_000.0)];
@@ -47,11 +49,11 @@ pub fn log_slope(points: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     (logs.len() > 1 && spread > 0.0).then(|| shared / spread)
 }
 
-/// The exponent p of growing sums `a + b t^p`. Each pair is one run's growth over a doubling of t
-/// and over the next doubling.
+/// The exponent p of sums `a + b t^p` that grow with t. Each pair is one run's growth over a
+/// doubling of t and over the next doubling.
 ///
-/// The constant a, a cost at the beginning, cancels. None if the sums did not grow, or from a
-/// single run. The interval is the jackknife's over runs.
+/// The constant a cancels. The interval is the jackknife's over runs. None from a single run, or if
+/// the exponent of all runs, or without one of them, is not finite.
 ///
 /// ```
 /// // Two runs of 100 + 3 t^(1/2), seen at t = 100, 200 and 400.

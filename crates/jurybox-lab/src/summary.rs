@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The results of an experiment: means over all runs.
+/// The results of an experiment: means over all runs, some of them with 95% intervals.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Experiment, Running, Setting, Summary, run_all};
@@ -42,11 +42,11 @@ pub struct Summary {
 pub struct Yardstick {
     /// Sum of rewards over all rounds, mean over runs.
     pub reward: f64,
-    /// `reward` as a share of that of the best possible picks.
+    /// `reward` as a share of the rewards of the best possible picks.
     pub share_of_best: f64,
 }
 
-/// The results of one contender: means over runs, with 95% intervals.
+/// The results of one contender: means over runs, and 95% intervals of the regret.
 ///
 /// ```
 /// // Read from `Summary::policies`.
@@ -56,23 +56,24 @@ pub struct Yardstick {
 pub struct PolicySummary {
     /// The contender's label.
     pub name: String,
-    /// Relative regret after the last round.
+    /// Relative regret at the contender's last checkpoint.
     #[serde(serialize_with = "ci95")]
     pub relative_regret: Interval,
-    /// Absolute regret after the last round.
+    /// Absolute regret at the contender's last checkpoint.
     #[serde(serialize_with = "ci95")]
     pub absolute_regret: Interval,
-    /// Sum of rewards over all rounds.
+    /// Sum of rewards up to the contender's last checkpoint.
     pub reward: f64,
-    /// `reward` as a share of the oracle's.
+    /// `reward` as a share of the oracle's reward over all rounds.
     pub reward_share_of_oracle: f64,
-    /// Distance of the estimated gains from the true ones after the last round.
+    /// Euclidean distance of the estimated gains from the true ones at the last checkpoint. None if
+    /// the policy estimates no gains.
     pub alpha_error: Option<f64>,
     /// Regret and error at each checkpoint.
     pub curve: Vec<SummaryPoint>,
 }
 
-/// A checkpoint: means over runs.
+/// Means over runs at one checkpoint, with intervals, which JSON leaves out.
 ///
 /// ```
 /// // Read from `PolicySummary::curve`.
@@ -88,7 +89,8 @@ pub struct SummaryPoint {
     /// Absolute regret up to this round.
     #[serde(serialize_with = "mean_only")]
     pub absolute_regret: Interval,
-    /// Distance of the estimated gains from the true ones after this round.
+    /// Euclidean distance of the estimated gains from the true ones after this round. None if the
+    /// policy estimates no gains.
     #[serde(serialize_with = "mean_if_any")]
     pub alpha_error: Option<Interval>,
 }
@@ -103,10 +105,10 @@ fn mean_if_any<S: serde::Serializer>(estimate: &Option<Interval>, serializer: S)
 }
 
 impl Summary {
-    /// Summarises the records of all runs.
+    /// Summarises the records of all runs of `experiment`.
     ///
     /// # Panics
-    /// If there are none.
+    /// If there are no records, or if a contender stops before the first round.
     pub fn of(experiment: &Experiment, records: &[RunRecord]) -> Summary {
         let n = records.len() as f64;
         let last = |values: &[f64]| values.last().copied().unwrap_or(0.0);
@@ -170,7 +172,7 @@ impl Summary {
         plots
     }
 
-    /// One curve for each policy that has this value at all checkpoints.
+    /// One curve for each policy that has this value at all of its checkpoints.
     pub(crate) fn curves(&self, of: &dyn Fn(&SummaryPoint) -> Option<Interval>) -> Vec<Curve> {
         self.policies
             .iter()

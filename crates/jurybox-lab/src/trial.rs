@@ -1,4 +1,7 @@
 //! One simulated run: every policy on the same rounds, compared with the oracle.
+//!
+//! Equations and appendices are those of the paper, "Top K Ranking for Multi-Armed Bandit with
+//! Noisy Evaluations".
 
 use crate::checkpoints::{DENSITY, checkpoints};
 use crate::contender::Contender;
@@ -13,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The results of one run of a setting at its checkpoints. Sums are from the first round on.
+/// The results of one run of a setting at its checkpoints. All sums begin with the first round.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Setting, trial};
@@ -31,7 +34,7 @@ pub struct RunRecord {
     pub rounds: Vec<u64>,
     /// Sum of the true rewards of the oracle's picks.
     pub oracle: Vec<f64>,
-    /// Sum of the true rewards of the best possible picks from the oracle's items.
+    /// Sum of the true rewards of the best possible picks from the items that the oracle sees.
     pub best: Vec<f64>,
     /// One track per contender, in the order in which they were given.
     pub tracks: Vec<Track>,
@@ -46,20 +49,21 @@ pub struct RunRecord {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Track {
-    /// Relative regret (the paper's Eq. 6): the oracle's estimates of its own picks minus its
-    /// estimates of the contender's picks.
+    /// Relative regret (Eq. 6): the oracle's estimates of its own picks minus its estimates of the
+    /// contender's picks, summed over rounds.
     pub relative_regret: Vec<f64>,
     /// Absolute regret (App. D): the true rewards of the oracle's picks minus those of the
-    /// contender's.
+    /// contender's, summed over rounds.
     pub absolute_regret: Vec<f64>,
     /// Sum of the true rewards of the picks.
     pub reward: Vec<f64>,
-    /// Euclidean distance of the estimated gains from the true ones, which for `esag` are scaled by
-    /// E\[r\]. None for policies that estimate no gains.
+    /// Euclidean distance of the estimated gains from the true ones, which are multiplied by E\[r\]
+    /// for `esag` and `glm-esag`. None for policies that estimate no gains.
     pub alpha_error: Vec<Option<f64>>,
 }
 
-/// Simulates run number `run` of a setting. None if `stop` was set before its end.
+/// Simulates run number `run` of a setting. None if `stop` was found set, which is checked every 64
+/// rounds.
 pub fn trial(
     setting: &Setting,
     contenders: &[Contender],
@@ -89,7 +93,7 @@ pub fn trial(
             return Ok(None);
         }
         queue.next_round(&mut items);
-        // The oracle and every contender read the same scores: compute g^-1 once.
+        // The oracle and every contender read the same scores: compute the inverse link once.
         let scores = Scores::new(&items.scores, setting.evaluators)?.with_inverse(setting.link, &mut inverse);
         let oracle_rewards = if setting.extensions.persistent {
             oracle_pool.append(&items);
@@ -168,7 +172,7 @@ impl OraclePicker {
     }
 }
 
-/// A reward that is delivered at the end of a later round.
+/// A reward that is delivered at the end of `round`.
 struct PendingReward {
     round: u64,
     scores: Vec<f64>,
@@ -186,7 +190,7 @@ struct RunningContender {
     relative: f64,
     reward: f64,
     last_round: u64,
-    /// The factor between the gains that the policy estimates and the true ones.
+    /// The factor by which the policy's estimates of gains exceed the true ones.
     alpha_scale: f64,
 }
 
@@ -198,7 +202,7 @@ impl RunningContender {
         seed: u64,
         run: u64,
     ) -> Result<RunningContender, Error> {
-        // Seeded by the contender's label alone, so that the other contenders change nothing.
+        // The stream depends on seed, run and label, and not on the other contenders.
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ hash_text(&contender.label));
         rng.set_stream(run);
         Ok(RunningContender {
@@ -371,14 +375,13 @@ mod tests {
         let stays =
             Setting { extensions: Extensions { persistent: true, ..Extensions::default() }, ..fresh.clone() };
         let (fresh, stays) = (play(&fresh, &["uniform"]), play(&stays, &["uniform"]));
-        // Only picks are replaced, so in the end every item is picked: the mean falls to E[r].
+        // As many items leave as arrive, so that the mean of the oracle's picks falls towards E[r].
         assert!(stays.oracle.last() < fresh.oracle.last());
         assert!(stays.tracks[0].reward.last() < stays.oracle.last());
     }
 
     #[test]
     fn items_that_stay_do_not_mislead_esag() {
-        // With the leftovers observed again in every round, its regret would be above ten here.
         let setting = Setting {
             rounds: 100,
             ratio: 0.3,

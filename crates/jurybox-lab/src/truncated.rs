@@ -7,8 +7,8 @@ use std::f64::consts::{PI, SQRT_2};
 /// N(`mean`, `sd`^2) conditioned on lying between `low` and `high`.
 ///
 /// Sampled by rejection with a proposal that suits the interval (C. P. Robert, *Simulation of
-/// truncated normal variables*, 1995). A wide interval, a narrow one and one far out in the tail
-/// all take a few draws.
+/// truncated normal variables*, 1995). An interval takes a few proposals, be it wide, narrow, or
+/// far out in the tail.
 ///
 /// ```
 /// use jurybox_lab::TruncatedNormal;
@@ -55,7 +55,7 @@ impl TruncatedNormal {
 
     fn standardised(&self) -> (f64, f64, f64) {
         let (a, b) = ((self.low - self.mean) / self.sd, (self.high - self.mean) / self.sd);
-        // Computed on the side of the small tails, so that their difference keeps its digits.
+        // Upper tails above zero, else lower tails: their difference keeps its digits.
         let mass = if a > 0.0 { above(a) - above(b) } else { above(-b) - above(-a) };
         (a, b, mass)
     }
@@ -75,10 +75,11 @@ pub(crate) fn standard<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     if b < 0.0 { -not_below(-b, -a, rng) } else { not_below(a, b, rng) }
 }
 
-/// A draw from N(0, 1) between `a` and `b`, for `b` of zero or more.
+/// A draw from N(0, 1) between `a` and `b`, where `b` is at least zero.
 #[inline]
 fn not_below<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
-    // sqrt(2 pi): in wider intervals around the mode the normal proposal beats the uniform one.
+    // In an interval around the mode that is wider than sqrt(2 pi), a normal proposal is accepted
+    // more often than a uniform one.
     if a <= 0.0 && b - a > 2.5 {
         return loop {
             let x: f64 = StandardNormal.sample(rng);
@@ -90,11 +91,11 @@ fn not_below<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     if a > 0.0 && a * (b - a) > 1.0 {
         return tail(a, b, rng);
     }
-    // A uniform proposal is accepted with the ratio of its density to that at the mode.
+    // The uniform proposal x is accepted with the normal density at x over that at the mode.
     let mode = a.max(0.0);
     loop {
         // One random word gives both the proposal (53 bits) and the first 11 bits of the number
-        // that decides on acceptance. These mostly settle it, by exp(-d) >= 1 - d.
+        // that decides on acceptance. These mostly settle it, as exp(-drop) >= 1 - drop.
         let word: u64 = rng.random();
         let x = a + (b - a) * ((word >> 11) as f64 * 2.0_f64.powi(-53));
         let drop = 0.5 * (x * x - mode * mode);
@@ -105,7 +106,8 @@ fn not_below<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     }
 }
 
-/// A draw far in the tail, for `a` > 0: the proposal is exponential with rate a.
+/// A draw far in the tail, for `a` > 0: the proposal is `a` plus an exponential draw with Robert's
+/// optimal rate.
 fn tail<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     let rate = 0.5 * (a + (a * a + 4.0).sqrt());
     loop {
@@ -126,7 +128,8 @@ mod tests {
     #[test]
     fn samples_have_the_mean_and_variance_of_the_closed_forms() {
         let mut rng = ChaCha8Rng::seed_from_u64(11);
-        // Covers every proposal: normal, uniform around and off the mode, both tails.
+        // Covers every proposal: normal, uniform around and beside the mode, exponential in both
+        // tails.
         for (low, high) in
             [(-1.0, 3.0), (0.0, 20.0), (-0.2, 0.1), (0.5, 1.0), (2.0, 9.0), (-7.0, -3.0), (1.5, 1.6)]
         {

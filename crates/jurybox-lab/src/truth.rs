@@ -1,4 +1,4 @@
-//! The true parameters of simulated evaluators, drawn once per run and known to the oracle alone.
+//! The true parameters of simulated evaluators, drawn once per run; they may drift.
 
 use crate::setting::Setting;
 use rand::RngExt;
@@ -37,13 +37,15 @@ impl Truth {
         let intercept = within(-extensions.intercepts, extensions.intercepts);
         let unit = within(-extensions.units, extensions.units).into_iter().map(|u| 10_f64.powf(u)).collect();
         let power = within(-extensions.curvature, extensions.curvature).into_iter().map(f64::exp).collect();
-        // Gains are independent and identically distributed, so the first ones are as good as any.
+        // Gains are independent and identically distributed, so that the first ones are a fair
+        // sample.
         alpha[..extensions.useless].fill(0.0);
         alpha[extensions.useless..extensions.useless + extensions.inverted].iter_mut().for_each(|a| *a = -*a);
         Truth { alpha, sigma, intercept, unit, power }
     }
 
-    /// Parameters between these (`share` 0) and the same in reversed order (`share` 1).
+    /// Gains and noise levels between those of this truth (`share` 0) and those in reversed order
+    /// (`share` 1). The other parameters stay.
     pub(crate) fn towards_mirror(&self, share: f64) -> Truth {
         let mix = |values: &[f64]| -> Vec<f64> {
             values.iter().zip(values.iter().rev()).map(|(a, b)| (1.0 - share) * a + share * b).collect()

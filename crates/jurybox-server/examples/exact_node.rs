@@ -2,8 +2,8 @@
 //! end.
 //!
 //! `work PLACE NODE CLAIMS SEED` works on the queue in a folder or PostgreSQL database, and prints
-//! what was accepted. In a folder, nodes take turns, like a server that is restarted. `prove PLACE`
-//! checks every claim, folds the log again, and prints the result.
+//! counts of what was accepted. In a folder, nodes take turns, like a server that is restarted.
+//! `prove PLACE` checks every claim, folds the log again, and prints the result.
 
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
@@ -16,10 +16,10 @@ use std::path::Path;
 use std::time::Duration;
 
 const CALLERS: u64 = 4;
-/// How often each node opens the folder.
+/// How often each node opens the folder or database.
 const TURNS: u64 = 12;
 
-/// The numbers of requests that were accepted.
+/// Counts of accepted items, verdicts, revisions and undone verdicts, and of claims that got items.
 #[derive(Default)]
 struct Accepted {
     items: u64,
@@ -35,9 +35,9 @@ struct Caller {
     seed: u64,
     draws: u64,
     made: u64,
-    /// Items that lack a score.
+    /// Items that lack a score, 50 at most.
     partial: Vec<String>,
-    /// Verdicts given, with their items.
+    /// The last verdicts given, 200 at most, with their items.
     given: Vec<(String, String)>,
     accepted: Accepted,
 }
@@ -52,7 +52,7 @@ impl Caller {
         queue.ask(Call::new(&self.reviewer, request))
     }
 
-    /// Makes a request that other callers' actions may have made invalid.
+    /// Makes a request that other callers' actions may have made invalid; none if it is refused.
     fn try_to(&self, queue: &Queue, request: Request) -> Result<Option<Answer>, Error> {
         match self.ask(queue, request) {
             Ok(answer) => Ok(Some(answer)),
@@ -114,7 +114,7 @@ impl Caller {
         self.accepted.claims += u64::from(!claims.is_empty());
         let mut verdicts = Vec::new();
         for claim in &claims {
-            // One in seven is never judged, so that its lease ends.
+            // About one in seven gets no verdict, so that its lease ends.
             if self.draw(7) > 0 {
                 let reward = f64::from(u8::from(claim.value * 1000.0 > self.draw(1000) as f64));
                 verdicts.push(NewVerdict {

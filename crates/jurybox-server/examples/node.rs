@@ -1,8 +1,9 @@
 //! One of several nodes that serve a queue without HTTP, for `scripts/kill-test`.
 //!
-//! Arguments: a folder or database URL, and the configuration of the queue `q` as JSON. Each input
-//! line is `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`. The output
-//! line has the same id, and an `answer` or an `error` with a `message`.
+//! Arguments: a folder or database URL, and the configuration of the queue `q` as JSON. The first
+//! output line, with id null, says that the node is ready. Each input line has an id and a call:
+//! `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`. Its output line
+//! has the same id, and an `answer` or an `error` with a `message`.
 
 use jurybox_server::{Answer, Call, Config, Error, Service, StoreLocation};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Answers: filling in item ids and payloads, and remembering answers for idempotency keys.
+//! Completes answers with item ids and payloads, and stores answers under idempotency keys, so that
+//! repeated calls get the same answer.
 
 use crate::Error;
 use crate::error::corrupt;
@@ -8,14 +9,15 @@ use crate::rows::{EntryWrite, StoredAnswer};
 use crate::store::Store;
 use std::collections::HashMap;
 
-/// A decided call whose answer still lacks ids and payloads.
+/// The answer to a decided call, before [`name_items`] completes it.
 pub(crate) struct PendingAnswer {
     /// The call's position in its batch.
     pub(crate) at: usize,
     pub(crate) answer: Answer,
 }
 
-/// Fills in the items' ids and payloads.
+/// Fills in the ids and payloads of claimed items, and the ids of items whose verdict was undone.
+/// Errors if a claimed item has no row.
 pub(crate) fn name_items(
     store: &mut dyn Store,
     queue: i64,
@@ -64,15 +66,16 @@ pub(crate) fn name_items(
     Ok(())
 }
 
-/// The row to store for a call with an idempotency key. `answer` is none if nothing came of the
-/// call; then only the request's fingerprint is stored.
+/// The row to store for a call; none if the call has no idempotency key. `answer` is none for a
+/// call that changed nothing; then only the request's fingerprint is stored.
 pub(crate) fn remember(call: &Call, answer: Option<&Answer>) -> Option<StoredAnswer> {
     let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(&answer).ok()?);
     Some(StoredAnswer { key, hash: call.fingerprint(), answer })
 }
 
-/// The answer stored for a call's key. None if nothing came of that call, so that it is decided
-/// again.
+/// The answer stored under a call's idempotency key. None if that call changed nothing, so that it
+/// is decided again. Errors if the key was used for another request, or if an item in the answer
+/// was erased.
 pub(crate) fn repeated(there: &StoredAnswer, call: &Call) -> Result<Option<Answer>, Error> {
     if there.hash != call.fingerprint() {
         return Err(Error::KeyReused { key: there.key.clone() });

@@ -1,4 +1,5 @@
-//! Archiving: finished queues are copied into another folder, verified there, and deleted.
+//! Archiving: finished queues are copied into another folder, verified there, and then deleted from
+//! their own database.
 
 use crate::embedded_queue::find;
 use crate::rows::LogRow;
@@ -17,17 +18,18 @@ const REST: Duration = Duration::from_millis(10);
 /// A queue moved into an archive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArchivedQueue {
-    /// Its name.
+    /// The queue's name.
     pub queue: String,
-    /// The number of entries of its log.
+    /// The number of entries of the queue's log.
     pub entries: u64,
 }
 
-/// Moves queues without open items, whose last entry is older than `before` (microseconds since
-/// 1970), into the folder `to`. Moves all of them, or only the one named. The archive is an SQLite
-/// folder, which may have other queues already.
+/// Moves finished queues into the folder `to`. A queue is finished if it has had items, none is
+/// open, and its last log entry is from before `before` (microseconds since 1970). With `only`,
+/// moves that queue, or says why it is not finished. The archive is an SQLite folder, which may
+/// have other queues already.
 ///
-/// The copies are checked first by [`verify`]; if that fails, nothing is deleted. Rows are deleted
+/// The copies are checked first by [`verify`]; if that fails, no queue is deleted. Rows are deleted
 /// a few at a time. A running server no longer finds the queues. Keys, webhooks and remembered
 /// answers are not moved.
 pub fn archive(
@@ -70,7 +72,7 @@ pub fn archive(
     let of_these =
         |checked: &&crate::QueueVerification| moved.iter().any(|(row, _)| row.name == checked.queue);
     if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_ok()) {
-        // A damaged copy is useless, and would be in the way of the next attempt.
+        // The copies would be in the way of the next attempt.
         for (row, _) in &moved {
             forget(&mut archive, &row.name)?;
         }
@@ -99,22 +101,24 @@ fn forget(archive: &mut Sqlite, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Deletes the remaining rows of deleted queues, including those left by an earlier command.
+/// Deletes all rows that deleted queues have left, also those of an interrupted command.
 fn clear_away(store: &mut dyn Store) -> Result<(), Error> {
     while store.clear_away()? {
         std::thread::sleep(REST);
     }
-    // If somebody reads now, deleted rows are overwritten by a later checkpoint.
+    // Overwrites the deleted rows in SQLite's journal. If another connection reads now, a later
+    // checkpoint does it.
     let _ = store.scrub();
     Ok(())
 }
 
-/// Whether a queue ever had items. One without is not finished.
+/// Whether a queue ever had items. A queue that never had any is new, not finished.
 fn has_items(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
     Ok(!store.plain_rows("items", "n", queue, i64::MIN)?.is_empty())
 }
 
-/// The queues that can be archived. If one is named, that one, or why it cannot be archived.
+/// The queues that can be archived. With `only`, that queue alone, or an error that says why it
+/// cannot be archived.
 fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result<Vec<QueueRow>, Error> {
     let heads = store.heads()?;
     let mut queues = store.queues()?;
@@ -148,8 +152,9 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
     Ok(done)
 }
 
-/// Copies a queue with all its rows, in one transaction of the archive. A copy left by an
-/// interrupted command is kept if it is complete, and made again if the queue has gone on since.
+/// Copies a queue, without leases and remembered answers, in one transaction of the archive. If an
+/// interrupted command left a copy, it is kept if complete, and replaced if the queue has new
+/// entries. Errors if the archive has another queue of that name.
 pub(crate) fn copy(
     store: &mut dyn Store,
     archive: &mut Sqlite,
@@ -157,7 +162,8 @@ pub(crate) fn copy(
     head: LogHead,
 ) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == row.name) {
-        // The first entry contains the queue's secret, which identifies it.
+        // It is a copy of this queue if its first and its last entry are the same. The first entry
+        // contains a random number, the queue's secret.
         let copied = archive.head(there.id)?.seq;
         let mut ends_alike = copied <= head.seq;
         for (after, until) in [(0, 1), (copied - 1, copied)] {
@@ -184,7 +190,7 @@ pub(crate) fn copy(
             loop {
                 let rows = store.plain_rows(table, key, row.id, after)?;
                 let Some(last) = rows.last() else { break };
-                // Rows begin with the queue and the table's key.
+                // The first two cells of a row are the queue's number and the column `key`.
                 let crate::store::value::SqlValue::Int(Some(key)) = last[1] else { break };
                 after = key;
                 archive.insert_rows(table, queue, &rows)?;

@@ -1,4 +1,5 @@
-//! Background threads that rank items and fold logs again, shared by all queues.
+//! Background threads, shared by all queues of a service. They rank items, and fold logs again: a
+//! new learner applies a log from its first entry.
 
 use crate::Error;
 use crate::learner::Learner;
@@ -56,24 +57,24 @@ impl BackgroundTask {
     }
 }
 
-/// A task's result and duration, or the panic message of its thread.
+/// A task's result and duration, or the message of its panic.
 pub(crate) type TaskReport = Result<(TaskOutcome, Duration), String>;
 
-/// A task, and where its result goes.
+/// A task and its channels: `outbox` gets the result, and `bell` wakes the queue's worker.
 struct BackgroundJob {
     task: BackgroundTask,
     outbox: Sender<TaskReport>,
     bell: SyncSender<WriterMessage>,
 }
 
-/// The background threads. They end when this is dropped.
+/// The background threads. Dropping this waits until all submitted tasks are done.
 pub(crate) struct BackgroundPool {
     orders: Option<Sender<BackgroundJob>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl BackgroundPool {
-    /// Starts one thread for each processor.
+    /// Starts one thread for each available processor.
     pub(crate) fn new() -> Self {
         let (orders, inbox) = channel::<BackgroundJob>();
         let inbox = Arc::new(Mutex::new(inbox));
@@ -86,7 +87,7 @@ impl BackgroundPool {
         BackgroundPool { orders: Some(orders), threads: threads.collect() }
     }
 
-    /// Queues a task. False if there is no thread to do it.
+    /// Submits a task. False if there is no thread to run it.
     pub(crate) fn submit(
         &self,
         task: BackgroundTask,
@@ -114,13 +115,14 @@ fn run_tasks(inbox: &Mutex<Receiver<BackgroundJob>>) {
         let Ok(BackgroundJob { task, outbox, bell }) = order else { return };
         let began = Instant::now();
         let done = catch_panic(|| task.run()).map(|done| (done, began.elapsed()));
-        // The queue may be gone. If its inbox is full, its worker is awake.
+        // The queue may be closed by now. If its inbox is full, its worker is awake anyway.
         let _ = outbox.send(done);
         let _ = bell.try_send(WriterMessage::Wake);
     }
 }
 
-/// Lowers the thread's priority: callers wait for queue writers, and nobody waits for this.
+/// Lowers this thread's priority, since callers wait for queue writers and not for background
+/// tasks.
 fn lower_priority() {
     // On other systems this would apply to the whole process.
     #[cfg(target_os = "linux")]

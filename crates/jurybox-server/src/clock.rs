@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How far a clock may be from its expected time, in microseconds.
+/// How far a clock may be from its expected time, in microseconds (one minute).
 pub(crate) const TOLERANCE: i64 = 60_000_000;
 /// How long a clock that jumped must run steadily before it is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
@@ -13,7 +13,7 @@ const STEADY: Duration = Duration::from_hours(1);
 /// A clock's time in microseconds since 1970, and the monotonic time at which it was read.
 type ClockReading = (i64, Instant);
 
-/// What a clock that was right at a reading shows now.
+/// The time that a clock should show now, if it was right at this reading.
 fn reading_now((before, then): ClockReading) -> i64 {
     before.saturating_add(i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX))
 }
@@ -23,19 +23,21 @@ fn deviation(now: i64, believed: ClockReading) -> i64 {
     now.saturating_sub(reading_now(believed))
 }
 
-/// The clock for new log entries. It never goes back, and does not follow a jump at once.
+/// The clock for new log entries. It never gives a time before the last entry's, and it does not
+/// follow a jump of more than [`TOLERANCE`] at once.
 ///
-/// After a jump of the database's clock, time goes on by the monotonic clock until the new time is
-/// believed. If the log is ahead, because a wrong clock wrote an entry, time goes on from the last
-/// entry at half speed until the clock has caught up. Leases and undo windows then last up to twice
-/// as long.
+/// After such a jump of the database's clock, time goes on by the machine's monotonic clock until
+/// the new time is believed. If a wrong clock wrote an entry, the log may be ahead of the clock.
+/// Then time goes on from that entry at half speed until the clock has caught up. Leases and undo
+/// windows then last up to twice as long.
 #[derive(Debug, Default)]
 pub(crate) struct LogClock {
     /// The last reading that was right.
     believed: Option<ClockReading>,
-    /// The first reading after a jump. If the clock runs steadily from there, it is believed.
+    /// The first reading after a jump. If the clock runs steadily from there for [`BELIEVED`], its
+    /// new time is believed.
     jumped: Option<ClockReading>,
-    /// The last entry's time when the log was found to be ahead of the clock.
+    /// The last entry's time, and when the log was found to be ahead of the clock.
     ahead: Option<ClockReading>,
 }
 
@@ -45,14 +47,15 @@ impl LogClock {
         self.believed.map(reading_now)
     }
 
-    /// The time of an entry after one at `last_entry`, given that the database's clock shows `now`.
+    /// The time of the next entry, if the last one has the time `last_entry` and the database's
+    /// clock shows `now`.
     pub(crate) fn time(&mut self, now: i64, last_entry: i64) -> i64 {
         self.look(now);
         self.after(last_entry).unwrap_or(now)
     }
 
-    /// The time of an entry after one at `last_entry`, without a new reading; none before the
-    /// first.
+    /// The time of the next entry, if the last one has the time `last_entry`, without a new reading
+    /// of the clock. None before the first reading.
     pub(crate) fn after(&mut self, last_entry: i64) -> Option<i64> {
         let clock = self.reckoned()?;
         if clock >= last_entry {
@@ -63,8 +66,8 @@ impl LogClock {
         Some(last_entry.max(ahead.0 + (reading_now(ahead) - ahead.0) / 2))
     }
 
-    /// Takes a reading. After a jump, the clock may have been corrected or the machine suspended,
-    /// so it is believed once it has run steadily from there.
+    /// Takes a reading. After a jump, the clock may have been corrected, or the machine suspended.
+    /// So the new time is believed once the clock has run steadily for [`BELIEVED`].
     fn look(&mut self, now: i64) {
         if self.believed.is_some_and(|believed| deviation(now, believed).abs() > TOLERANCE) {
             let jumped = *self.jumped.get_or_insert((now, Instant::now()));
@@ -99,8 +102,8 @@ pub(crate) struct SteadyClock {
 }
 
 impl SteadyClock {
-    /// Takes a reading. Whether the clock has run steadily for an hour since the reading that
-    /// counts.
+    /// Takes a reading. True if the clock has run steadily for an hour since the reading that was
+    /// noted. A new reading is noted after a jump, and whenever the hour is over.
     pub(crate) fn seen(&mut self, now: i64) -> bool {
         let before = self.seen.filter(|before| deviation(now, *before).abs() <= TOLERANCE);
         let long = before.is_some_and(|(_, then)| then.elapsed() >= STEADY);
@@ -110,14 +113,14 @@ impl SteadyClock {
         long
     }
 
-    /// Pretends that this many seconds pass.
+    /// Pretends that the noted reading was taken this many seconds earlier.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
         self.seen = self.seen.map(|seen| earlier(seen, seconds));
     }
 }
 
-/// A reading moved this many seconds into the past.
+/// A reading that a right clock would have given this many seconds earlier.
 #[cfg(test)]
 fn earlier((at, then): ClockReading, seconds: u32) -> ClockReading {
     let then = then.checked_sub(Duration::from_secs(seconds.into())).unwrap();
@@ -130,7 +133,7 @@ mod tests {
 
     const DAY: i64 = 86_400_000_000;
 
-    /// Whether two times differ only by the duration of the test.
+    /// Whether `time` is `wanted`, or up to a minute later because the test takes time.
     fn is_about(time: i64, wanted: i64) -> bool {
         (0..TOLERANCE).contains(&(time - wanted))
     }

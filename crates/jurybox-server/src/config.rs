@@ -42,14 +42,15 @@ pub struct Config {
     /// by random checks only.
     #[serde(default)]
     pub policy: Spec,
-    /// How many items a claim gets that does not say how many.
+    /// How many items a claim gets if it names no number.
     #[serde(default = "default_k")]
     pub k: u32,
     /// The length of a lease, in seconds.
     #[serde(default = "default_lease")]
     pub lease_seconds: u32,
-    /// How many reviewers judge an item. If their rewards differ, `2 * quorum - 1` do: three for a
-    /// quorum of 2, five for a quorum of 3. The median of their rewards decides.
+    /// How many reviewers judge an item if their rewards agree. If two rewards differ, it takes
+    /// `2 * quorum - 1` reviewers: three for a quorum of 2, five for a quorum of 3. The median of
+    /// their rewards decides.
     #[serde(default = "default_quorum")]
     pub quorum: u8,
     /// By how much an item's value grows a day while it waits, in units of the value.
@@ -58,31 +59,32 @@ pub struct Config {
     /// The share of arriving items that are drawn for a random check, whatever their scores.
     #[serde(default, rename = "audit_rate")]
     pub random_check_rate: f64,
-    /// The share of claimed items that random checks may take before the best by value. It holds
-    /// over many claims: a draw decides whether a small claim gets one more.
+    /// The largest share of claimed items that are random checks, on average over many claims. For
+    /// each claim, a draw rounds `k` times this share up or down.
     #[serde(default = "default_random_check_share", rename = "audit_share")]
     pub random_check_share: f64,
     /// After this many seconds an item is shown to the policy even if scores are still missing. A
-    /// claim shows it at once.
+    /// claim, a verdict or closing the item shows it at once.
     #[serde(default = "default_settle")]
     pub settle_seconds: u32,
     /// For this many seconds a verdict can be undone; then it is learnt.
     #[serde(default = "default_undo")]
     pub undo_seconds: u32,
-    /// After this many days payloads are deleted; scores and verdicts stay. None keeps them.
+    /// After this many days payloads are deleted; scores and verdicts stay. None keeps payloads for
+    /// good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_days: Option<u32>,
     /// The largest payload of an item, in bytes of JSON.
     #[serde(default = "default_max_payload")]
     pub max_payload: u32,
-    /// How many items a reviewer can hold at once, or `k` if that is more.
+    /// How many items a reviewer can hold at once; `k` items if `k` is larger.
     #[serde(default = "default_max_held")]
     pub max_held: u32,
     /// Whether items are accepted and handed out.
     #[serde(default, rename = "doors")]
     pub mode: QueueMode,
-    /// The reward scale. Without one, rewards must be from 0 to 1, or within the rewards that the
-    /// queue already has.
+    /// The reward scale. Without one, a reward must be from 0 to 1, or between the lowest and the
+    /// highest reward that the queue already has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<VerdictScale>,
     /// Evaluators whose scores count as missing in the ranking. Learning about them continues.
@@ -92,7 +94,7 @@ pub struct Config {
     /// get 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
-    /// How the columns of imported files are used; none before the first file.
+    /// How the columns of imported files are used; none before the first import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<FileColumns>,
 }
@@ -111,8 +113,8 @@ pub struct Config {
 pub struct FileColumns {
     /// The column of the items' ids.
     pub id: String,
-    /// Columns by the tag that they fill. The one for `golden` has the known label or reward of
-    /// golden items.
+    /// Columns by the tag that they fill. The column for the tag `golden` has the known label or
+    /// reward of golden items.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
     /// The columns shown to reviewers, in their order.
@@ -166,15 +168,18 @@ fn default_max_held() -> u32 {
 const LARGEST_PAYLOAD: u32 = 16 << 20;
 /// The most that `max_held` can be.
 const MOST_HELD: u32 = 1_000_000;
-/// The most items of one claim.
+/// The most items of one claim, and the largest `k`.
 pub(crate) const MOST_CLAIMED: u32 = 1000;
 /// The largest quorum.
 const MOST_REVIEWERS: u8 = 9;
-/// The most columns of a file that can be tags or shown.
+/// The most columns in `tags` and `shown` together.
 const MOST_COLUMNS: usize = 32_768;
-/// Limits against typing errors: a year, a hundred years, and a million a day.
+/// The largest `lease_seconds`, `settle_seconds` and `undo_seconds`: a year. Like the two limits
+/// below, it only catches typing errors.
 const LONGEST_SECONDS: u32 = 365 * 86_400;
+/// The largest `payload_days`: a hundred years of 365 days.
 const LONGEST_DAYS: u32 = 36_500;
+/// The largest `ageing_per_day`.
 const FASTEST_AGEING: f64 = 1e6;
 
 impl Config {
@@ -278,7 +283,8 @@ impl Config {
         self.check_valuing()
     }
 
-    /// Checks that muted and weighted evaluators exist, and that some evaluator is left to rank by.
+    /// Checks the names in `muted` and `weights`, the size of the weights, and that some evaluator
+    /// is left to rank by.
     fn check_valuing(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(what));
         for (what, name) in self
@@ -310,7 +316,8 @@ impl Config {
         Ok(())
     }
 
-    /// A new jury with these evaluators and policy.
+    /// A new jury with these evaluators and policy. Refuses contexts, and a policy that changes the
+    /// evaluators' directions.
     pub(crate) fn jury(&self) -> Result<Jury, Error> {
         if let Some(column) = self.evaluators.contexts().next() {
             let name = &self.evaluators.as_slice()[column].name;
@@ -327,7 +334,7 @@ impl Config {
         Ok(jury)
     }
 
-    /// Whether a change to `other` makes the learner useless, so that the log must be folded
+    /// Whether a change to `other` outdates all that was learnt, so that the log must be folded
     /// again.
     pub(crate) fn learns_differently(&self, other: &Config) -> bool {
         self.evaluators != other.evaluators || self.policy != other.policy

@@ -31,8 +31,9 @@ pub fn check_new_queue(name: &str, config: &Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// Creates a queue with a first entry at the time `at`. If it exists with the same configuration,
-/// returns it. Differing file columns count only if `config` has some.
+/// Creates a queue with a first entry at the time `at`. If the queue exists with the same
+/// configuration, returns it; with another one, refuses. File columns are compared only if `config`
+/// has some.
 pub(crate) fn create(
     store: &mut dyn Store,
     name: &str,

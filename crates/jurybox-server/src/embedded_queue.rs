@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A queue in a folder that this process holds until it is dropped, or in a shared database.
+/// A queue in a folder that this process holds until the value is dropped, or in a shared database.
 ///
-/// Answers are durable: what was accepted is on disk. A call repeated with the same idempotency
-/// key, or a verdict with the same id, counts once. While a server has the folder, it answers
-/// instead.
+/// Answers are durable: what was accepted is on disk. A call repeated with the same idempotency key
+/// counts once, and so does a verdict sent twice with the same id. If a server holds the folder,
+/// requests go to that server.
 ///
 /// ```
 /// use jurybox::Evaluators;
@@ -45,7 +45,7 @@ pub struct EmbeddedQueue {
     backend: Backend,
 }
 
-/// Who answers.
+/// Where requests are answered.
 enum Backend {
     /// This process, which holds the folder or a connection to the database.
     Embedded(Box<QueueWriter>),
@@ -58,25 +58,25 @@ enum Backend {
 pub struct EmbeddedStatus {
     /// The queue's name.
     pub queue: String,
-    /// Its configuration.
+    /// The queue's configuration.
     pub config: Config,
-    /// Its counts of items and verdicts.
+    /// The queue's counts of items and verdicts.
     pub counts: ItemCounts,
-    /// The last entry of its log.
+    /// The number of the last log entry.
     pub head: u64,
-    /// The time of that entry, in microseconds since 1970.
+    /// The time of the last log entry, in microseconds since 1970.
     pub at: i64,
     /// The log entry up to which the ranking model has learnt.
     pub model: u64,
     /// What the queue's jury has seen so far, which may be more than `model` had.
     pub seen: jurybox::Seen,
-    /// Decided items that are not learnt yet, because their verdicts can still be undone.
+    /// Decided items that are not learnt yet. Usually their verdicts can still be undone.
     pub waiting: u64,
 }
 
 impl EmbeddedQueue {
-    /// Creates a queue in a folder, which is created if needed, or in a database. If it exists with
-    /// the same configuration, opens it.
+    /// Creates a queue in a folder, which is created if needed, or in a database. If the queue
+    /// exists with the same configuration, opens it. Waits up to `wait` for another process.
     pub fn create(
         place: impl Into<StoreLocation>,
         queue: &str,
@@ -94,7 +94,8 @@ impl EmbeddedQueue {
         Ok(EmbeddedQueue { backend: Backend::Embedded(Box::new(QueueWriter::open(store, row.id)?)) })
     }
 
-    /// Opens an existing queue; without a name, the only one.
+    /// Opens an existing queue; without a name, the only one. Waits up to `wait` for another
+    /// process.
     pub fn open(place: impl Into<StoreLocation>, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
         let place = place.into();
         if let Some(there) = connect(&place, queue, None, wait) {
@@ -138,8 +139,8 @@ impl EmbeddedQueue {
         }
     }
 
-    /// Deletes expired payloads and remembered answers. Does nothing if a server answers, since it
-    /// does so itself.
+    /// Deletes expired payloads and remembered answers of all queues. Does nothing if a server
+    /// holds the folder, since the server does it.
     pub fn tidy(&mut self) -> Result<(), Error> {
         match &mut self.backend {
             Backend::Embedded(writer) => writer.tidy(),
@@ -209,7 +210,7 @@ fn settle(writer: &mut QueueWriter) -> Result<bool, Error> {
     Ok(writer.lesson_is_due(Duration::ZERO) && writer.settle()?)
 }
 
-/// Connects to the server that has the folder; none if there is no server.
+/// Connects to the server that holds the folder. None if there is no server, or for a database.
 fn connect(
     place: &StoreLocation,
     queue: Option<&str>,

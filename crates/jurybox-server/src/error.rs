@@ -1,6 +1,7 @@
 //! The crate's error, with a stable code for each kind.
 
-/// An error of a queue. Unless it says otherwise, the request has changed nothing.
+/// An error of a queue. The request has changed nothing, unless the kind of error or its message
+/// says otherwise.
 ///
 /// ```
 /// let error = jurybox_server::Error::NoQueue { name: "posts".into() };
@@ -19,7 +20,7 @@ pub enum Error {
     /// There is a queue of that name with another configuration.
     #[error("queue `{name}` exists already, with another configuration")]
     QueueExists {
-        /// Its name.
+        /// The queue's name.
         name: String,
     },
     /// The request is invalid, or the queue's configuration does not allow it.
@@ -50,8 +51,8 @@ pub enum Error {
     /// changed, and repeating the request will not help.
     #[error("the database refused contradictory rows: {0}")]
     Contradiction(String),
-    /// The connection was lost during the commit, and whether it happened is unknown. Repeat the
-    /// request with the same idempotency key.
+    /// The connection was lost during the commit, and it is unknown whether the commit happened.
+    /// Repeat the request with the same idempotency key.
     #[error(
         "the database went away during the commit; repeat the request with the same idempotency key: {0}"
     )]
@@ -81,7 +82,8 @@ pub enum Error {
     /// Rows that contradict each other or cannot be read.
     #[error("the records are damaged: {0}")]
     Corrupt(String),
-    /// The queue writer has ended; open the service again.
+    /// The queue writer has ended; open the service again. A request that was waiting may have been
+    /// carried out.
     #[error("the queue is closed")]
     Closed,
 }
@@ -110,7 +112,8 @@ impl Error {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Whether to send the same request again: the database was away or full, or the queue was busy
+    /// or closed.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -131,7 +134,7 @@ impl Error {
         matches!(self, Error::Outdated { .. } | Error::FileGone | Error::DiskFull(_))
     }
 
-    /// Whether it makes the whole server not ready, and not only this queue.
+    /// Whether the error makes the whole server not ready, and not only this queue.
     pub fn affects_all_queues(&self) -> bool {
         matches!(self, Error::DiskFull(_))
     }

@@ -5,8 +5,8 @@ use jurybox::Evaluators;
 use serde::{Deserialize, Serialize};
 
 /// The lists of evaluators, each with the entry that set it. A row of scores has the columns of the
-/// list in force at its entry. A score is carried over while its evaluator stays; one that was
-/// removed and added again starts without scores.
+/// list in force at its entry. A score is carried over as long as its evaluator stays unchanged. An
+/// evaluator that was removed and added again starts without scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EvaluatorHistory(Vec<(u64, Evaluators)>);
 
@@ -15,7 +15,7 @@ impl EvaluatorHistory {
         EvaluatorHistory(vec![(seq, evaluators)])
     }
 
-    /// Adds a list that is in force after this entry, if it differs from the last.
+    /// Adds a list that is in force after this entry, if it differs from the last list.
     pub(crate) fn change(&mut self, seq: u64, evaluators: &Evaluators) {
         if self.current() != evaluators {
             self.0.push((seq, evaluators.clone()));
@@ -64,8 +64,8 @@ impl EvaluatorHistory {
     }
 }
 
-/// A row with the columns of `onto` instead of `of`: columns that `onto` lacks are left out, and
-/// those that `of` lacks are NaN.
+/// A row with the columns of `onto` instead of `of`. Columns that only `of` has are left out;
+/// columns that only `onto` has are NaN.
 pub(crate) fn project(row: &[f64], of: &Evaluators, onto: &Evaluators) -> Vec<f64> {
     onto.as_slice()
         .iter()

@@ -1,8 +1,8 @@
-//! Log entries. A queue is the fold of its entries, in order.
+//! Log entries. The state of a queue follows from its entries, applied in order (a fold).
 //!
 //! An entry is stored as a small versioned body in the log, and rows in other tables: items,
-//! scores, claims, verdicts. The types here are entries put together again. Bodies name items by
-//! number only, so that ids and scores can be erased without changing the log.
+//! scores, claims, verdicts. The types here hold an entry together with its rows. Stored bodies
+//! name items by number only, so that ids and scores can be erased without changing the log.
 
 use crate::config::Config;
 use crate::live_queue::Filter;
@@ -17,7 +17,7 @@ pub type Tags = BTreeMap<String, String>;
 pub struct LogEvent {
     /// The entry's number, from 1 without gaps.
     pub seq: u64,
-    /// The time in microseconds since 1970. Never before the last entry's, except for
+    /// The time in microseconds since 1970. Never before the previous entry's, except for
     /// [`Body::Clock`].
     pub at: i64,
     /// Who made the request.
@@ -33,7 +33,7 @@ pub enum Body {
     Create {
         /// The first configuration.
         config: Config,
-        /// The key of the hashes that draw random checks.
+        /// The key of the keyed hashes that draw random checks.
         secret: u64,
     },
     /// The configuration was changed.
@@ -54,7 +54,8 @@ pub enum Body {
     Claim {
         /// The reviewer.
         reviewer: String,
-        /// How many items were asked for, or fitted the claim's limits if that was less.
+        /// The number of items asked for, or fewer if the reviewer's or the answer's limit was
+        /// less.
         k: u32,
         /// Only items with these tags.
         filter: Filter,
@@ -62,8 +63,8 @@ pub enum Body {
         model: u64,
         /// The end of the leases, in microseconds since 1970.
         until: i64,
-        /// The most random checks among them, by this claim's draw; none in entries of earlier
-        /// programs.
+        /// The most random checks among the items, by a draw for this claim; none in entries of
+        /// earlier programs.
         random_checks: Option<u32>,
         /// The items in the order of the claim.
         picks: Vec<ClaimPick>,
@@ -72,7 +73,7 @@ pub enum Body {
     Extend {
         /// The reviewer.
         reviewer: String,
-        /// Their new end, in microseconds since 1970.
+        /// The new end of the leases, in microseconds since 1970.
         until: i64,
         /// The leases.
         leases: Vec<LeasedItem>,
@@ -91,14 +92,14 @@ pub enum Body {
         /// The verdicts, in order.
         given: Vec<GivenVerdict>,
     },
-    /// A reviewer took a verdict back. It counts as never given, and the reviewer holds the item
-    /// again.
+    /// A reviewer took a verdict back. The verdict counts as never given, and the reviewer holds
+    /// the item again.
     Undo {
         /// The reviewer.
         reviewer: String,
         /// The verdict.
         verdict: VerdictPosition,
-        /// Its item, which is open again.
+        /// The verdict's item, which is open again.
         item: AddedItem,
         /// When the item arrived, in microseconds since 1970.
         arrived: i64,
@@ -106,13 +107,13 @@ pub enum Body {
         slot: i16,
         /// The end of the new lease, in microseconds since 1970.
         until: i64,
-        /// The other standing verdicts on the item.
+        /// The other verdicts on the item that were neither revised nor taken back.
         rest: Vec<ReviewVerdict>,
         /// Reviewers who have skipped the item.
         skipped: Vec<String>,
         /// The probability of the pick behind the verdict.
         probability: f64,
-        /// Whether that pick was a random check.
+        /// Whether the pick behind the verdict was a random check.
         explored: bool,
     },
     /// Open items were closed by a request, without deciding them.
@@ -127,8 +128,8 @@ pub enum Body {
         /// The items' numbers.
         items: Vec<u64>,
     },
-    /// The log's time was set back to the clock's. This and later entries may be earlier than those
-    /// before. Leases have ended, and verdicts can no longer be undone.
+    /// The log's time was set back to the clock's, so this entry may be earlier than the previous
+    /// one. All leases end, and earlier verdicts can no longer be undone.
     Clock,
     /// Only time has passed: the undo window of a verdict has ended.
     Settle,
@@ -143,9 +144,9 @@ pub struct AddedItem {
     pub scores: Vec<f64>,
     /// The item's tags.
     pub tags: Tags,
-    /// The probability of its random check, if it was drawn for one on arrival.
+    /// The probability of a random check, if the item was drawn for one on arrival.
     pub random_check: Option<f64>,
-    /// From when on it goes before all others, in microseconds since 1970.
+    /// From this time on the item goes before all others, in microseconds since 1970.
     pub due: Option<i64>,
 }
 
@@ -154,7 +155,7 @@ pub struct AddedItem {
 pub struct RescoredItem {
     /// The item's number.
     pub n: u64,
-    /// All its scores now; empty once erased.
+    /// All scores of the item now; empty once erased.
     pub scores: Vec<f64>,
     /// Whether an evaluator scored the item for the first time; none in entries of earlier
     /// programs.
@@ -166,7 +167,7 @@ pub struct RescoredItem {
 pub struct ClaimPick {
     /// The item's number.
     pub n: u64,
-    /// The review slot.
+    /// The review slot, numbered from 0 for each item.
     pub slot: i16,
     /// The value it was ranked by.
     pub value: f64,
@@ -176,7 +177,7 @@ pub struct ClaimPick {
     pub explored: bool,
 }
 
-/// A review slot of an item that a reviewer holds.
+/// A review slot of an item that a reviewer holds. Each review that an item needs has a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeasedItem {
     /// The item's number.
@@ -203,7 +204,8 @@ pub enum VerdictSource {
     Reviewer,
     /// An appeal against earlier verdicts.
     Appeal,
-    /// A rule or program. The verdict closes the item, is not learnt, and does not count as found.
+    /// A rule or a program. The verdict closes the item, is not learnt, and does not count as
+    /// found.
     Automatic,
 }
 
@@ -227,17 +229,17 @@ pub struct GivenVerdict {
     /// When it was given, in microseconds since 1970, if the client says so. The entry's time is
     /// when it was received.
     pub observed_at: Option<i64>,
-    /// The entry of the claim that it answers.
+    /// The log entry of the claim that the verdict answers.
     pub claim: Option<u64>,
-    /// The verdict that it replaces.
+    /// The verdict that this one replaces.
     pub supersedes: Option<VerdictPosition>,
     /// The item's reward, if this verdict decides the item.
     pub decides: Option<f64>,
     /// Whether it is a revision or an appeal, and decides an item that was undecided before.
     pub decides_first: bool,
-    /// The probability of the pick behind it.
+    /// The probability of the pick behind the verdict.
     pub probability: f64,
-    /// Whether that pick was a random check.
+    /// Whether the pick behind the verdict was a random check.
     pub explored: bool,
     /// When the item arrived, in microseconds since 1970.
     pub arrived: i64,
@@ -252,9 +254,9 @@ pub struct DecidedItem {
     pub n: u64,
     /// The item's reward.
     pub reward: f64,
-    /// The probability of the pick behind its last verdict.
+    /// The probability of the pick behind the item's last verdict.
     pub probability: f64,
-    /// Whether that pick was a random check.
+    /// Whether the pick behind the item's last verdict was a random check.
     pub explored: bool,
     /// When the item arrived, in microseconds since 1970.
     pub arrived: i64,
@@ -262,7 +264,7 @@ pub struct DecidedItem {
     pub scores: Vec<f64>,
 }
 
-/// A reviewer's standing verdict on an open item.
+/// A reviewer's verdict on an open item, neither revised nor taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewVerdict {
     /// The reviewer.
@@ -297,7 +299,8 @@ impl Body {
         }
     }
 
-    /// One plus the number of rows written with the entry. Checkpoints are spaced by this count.
+    /// One plus the number of items, picks, verdicts or decisions in the entry. Checkpoints are
+    /// spaced by the sum of these weights.
     pub(crate) fn weight(&self) -> u64 {
         1 + match self {
             Body::Items { added, rescored } => added.len() + rescored.len(),

@@ -5,7 +5,7 @@ use crate::{Error, embedded_queue};
 
 /// The most webhooks of a queue.
 const MOST: usize = 16;
-/// For how long a node holds a webhook, in microseconds. Longer than any receiver is waited for.
+/// For how long a node holds a webhook, in microseconds: longer than a delivery takes.
 const OURS: i64 = 60_000_000;
 
 /// The key that signs a webhook's messages. Its `Debug` does not show it.
@@ -49,7 +49,7 @@ pub struct Webhook {
     pub name: String,
     /// The receiver's URL.
     pub url: String,
-    /// The last log entry that was delivered.
+    /// The last log entry that was delivered, or the entry after which delivery starts.
     pub seen: u64,
     /// When it was made, in microseconds since 1970.
     pub made: i64,
@@ -121,9 +121,10 @@ impl Service {
         Ok(hooks)
     }
 
-    /// Adds a webhook, or changes and restarts an existing one; true if it was added. Delivery
-    /// starts after the entry `after`; by default where an existing webhook stands, or at the head
-    /// of the log. Without a secret, an existing webhook keeps its own.
+    /// Adds a webhook, or changes an existing one and starts it again; true if it was added.
+    /// Delivery starts after the entry `after`. By default it goes on where an existing webhook has
+    /// got to, or starts at the end of the log. Without a secret, an existing webhook keeps its
+    /// own.
     pub fn put_webhook(
         &self,
         queue: &str,
@@ -169,7 +170,8 @@ impl Service {
         self.reach(|store| store.drop_hook(id, name))
     }
 
-    /// Takes hold of a webhook for a minute, as `holder`. None if another node holds it.
+    /// Takes hold of a webhook for a minute, as `holder`. None if another node holds it, or if it
+    /// is switched off or deleted.
     pub fn take_webhook(&self, hook: &Webhook, holder: i64) -> Result<Option<PendingDelivery>, Error> {
         self.reach(|store| {
             let now = store.now()?;
@@ -184,8 +186,8 @@ impl Service {
         self.reach(|store| store.give_back_hooks(holder))
     }
 
-    /// Stores the outcome of a delivery. False if another node holds the webhook by now, or it was
-    /// changed.
+    /// Stores the outcome of a delivery. False if it no longer counts: another node took the
+    /// webhook meanwhile, or the webhook was changed or deleted.
     pub fn note_webhook(
         &self,
         hook: &Webhook,

@@ -1,5 +1,4 @@
-//! JSON values that keep the order of their fields, as reviewers should see a payload as it was
-//! sent.
+//! JSON values that keep the order of their fields, so that reviewers see a payload as it was sent.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -124,7 +123,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Json, A::Error> {
         let (mut all, mut places) = (Vec::new(), std::collections::HashMap::new());
         while let Some((name, value)) = from.next_entry::<String, Json>()? {
-            // The last value of a repeated name counts, as in other readers.
+            // The last value of a repeated name counts, as in most JSON readers.
             let place = *places.entry(name.clone()).or_insert(all.len());
             if place == all.len() {
                 all.push((name, value));
@@ -136,7 +135,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 }
 
-/// Whether two texts are the same JSON, whatever the order of fields.
+/// Whether two texts are equal, or the same JSON but for the order of fields.
 pub(crate) fn are_same(one: &str, other: &str) -> bool {
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
     one == other || read(one).is_some_and(|one| read(other) == Some(one))

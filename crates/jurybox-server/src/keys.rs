@@ -42,7 +42,7 @@ impl Role {
         }
     }
 
-    /// Whether a key with this role may do what needs `other`.
+    /// Whether a key with this role may do what needs the role `other`.
     pub fn covers(self, other: Role) -> bool {
         self == Role::Admin || self == other
     }
@@ -83,8 +83,8 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// How far `used` may lag behind, in microseconds, so that a busy key is not written all the
-    /// time.
+    /// How far `used` may lag behind, in microseconds (ten minutes), so that not every use of a key
+    /// is written.
     pub const USED_WITHIN: i64 = 600_000_000;
 
     /// Whether it has expired at a time, in microseconds since 1970.
@@ -92,7 +92,8 @@ impl ApiKey {
         self.expires.is_some_and(|expires| expires <= now)
     }
 
-    /// Whether it can review in the name of any reviewer: a key for a program, not for a person.
+    /// Whether the key can review in the name of any reviewer: a key for a program, not for a
+    /// person.
     pub fn speaks_for_any(&self) -> bool {
         self.reviewer.is_none() && self.roles.iter().any(|role| role.covers(Role::Review))
     }
@@ -159,7 +160,7 @@ impl Keyring {
         }
     }
 
-    /// Opens the keys of an existing folder or database. Fails if there is none.
+    /// Opens the keys of an existing folder or database. Fails for a folder without queues.
     pub fn open_existing(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let place = place.into();
         place.check_exists()?;

@@ -1,19 +1,21 @@
-//! The learner: what a queue has learnt, as a pure fold of its log.
+//! The learner: what a queue has learnt, as a pure function of its log.
 //!
-//! The model at entry m is what a jury learns from the facts *known at m*:
+//! The learner applies the log's entries in order (a fold). The model at entry m is what a jury
+//! learns from the facts *known at m*:
 //!
-//! - Items are observed in rounds of 64: when they have all scores, are claimed, judged or closed,
-//!   or have waited for `settle_seconds`. They are observed again when an evaluator scores them for
-//!   the first time, and at the first, second, fourth, eighth … replacement of a score. Before the
-//!   first whole round, the jury that ranks is shown the items so far.
-//! - Decided items are learnt when the undo window of the deciding verdict has ended, with the
-//!   reviewer if the quorum was 1. If a verdict is revised after that, its last version counts,
-//!   without a reviewer.
+//! - An item is observed once it has all scores, is claimed, judged or closed, or has waited for
+//!   `settle_seconds`. The jury gets observed items in rounds of 64. An item is observed again when
+//!   an evaluator scores it for the first time. It is also observed at the first, second, fourth,
+//!   eighth … replacement of its scores. Before the first whole round, the jury that ranks is shown
+//!   the items so far.
+//! - A decided item is learnt when the undo window of the deciding verdict has ended. The reviewer
+//!   is learnt with it if the quorum was 1. If a verdict is revised after that, its last version
+//!   counts, without a reviewer.
 //! - Erased items are left out.
 //!
 //! The model depends on nothing but the log up to m, so anybody can compute it again. A revision of
-//! learnt facts makes the learner [stale](Learner::is_stale). Then a new one folds the log from
-//! the beginning, knowing the later facts ([`LaterFacts`]).
+//! learnt facts makes the learner [stale](Learner::is_stale). Then a new learner folds the log from
+//! the beginning, and knows the later facts in advance ([`LaterFacts`]).
 
 mod state;
 
@@ -25,10 +27,10 @@ use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores, Seen};
 use state::{PendingLesson, State, VERSION, WaitingItem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Items of a round. With single items, drift detection would not notice changes.
+/// Items in a round. With rounds of one item, drift detection would not notice changes.
 const ROUND: usize = 64;
 
-/// Rows between checkpoints.
+/// The total [`Body::weight`] of the entries between two checkpoints.
 const CHECKPOINT: u64 = 1 << 16;
 
 /// Facts from later entries that a fold from the beginning knows in advance.
@@ -36,13 +38,13 @@ const CHECKPOINT: u64 = 1 << 16;
 pub(crate) struct LaterFacts {
     /// The last entry whose facts are known.
     pub(crate) until: u64,
-    /// The evaluators over the log up to there.
+    /// The evaluators over the log up to that entry.
     pub(crate) history: Option<EvaluatorHistory>,
-    /// The configuration in force there.
+    /// The configuration in force at that entry.
     pub(crate) config: Option<Config>,
-    /// The final reward of items with a revised verdict, and the verdict that set it.
+    /// The final reward of items with a revised verdict, and the verdict or decision that set it.
     pub(crate) final_rewards: BTreeMap<u64, (f64, VerdictPosition)>,
-    /// Items erased up to there.
+    /// Items erased up to that entry.
     pub(crate) erased: BTreeSet<u64>,
 }
 
@@ -52,12 +54,14 @@ pub(crate) struct Learner {
     state: State,
     jury: Jury,
     known: LaterFacts,
-    /// Waiting items by the time at which they are observed incomplete: time, item.
+    /// Items that wait for missing scores, as (time, item). At that time they are observed as they
+    /// are.
     observe_at: BTreeSet<(i64, u64)>,
-    /// Decided items by the time at which they are learnt: time, entry, index, item.
+    /// Decided items, as (time, entry, index, item). At that time they are learnt.
     learn_at: BTreeSet<(i64, u64, u32, u64)>,
-    /// The entry with the first item, then the one that completed the first round. A ranking made
-    /// before knew next to nothing of the scores.
+    /// The entry that brought the first item, later the entry that completed the first round; 0 if
+    /// this learner has applied neither. A ranking made before that entry knew next to nothing of
+    /// the scores.
     first_ranked_at: u64,
     stale: bool,
 }
@@ -88,17 +92,17 @@ impl Learner {
         Ok(Learner { state, jury, known, observe_at, learn_at, first_ranked_at: 0, stale: false })
     }
 
-    /// The entry up to which it has learnt.
+    /// The last log entry that was applied.
     pub(crate) fn seq(&self) -> u64 {
         self.state.seq
     }
 
-    /// The time of that entry.
+    /// The time of the last entry that was applied.
     pub(crate) fn at(&self) -> i64 {
         self.state.at
     }
 
-    /// How many entries have revised what had been learnt.
+    /// A count of the revisions of learnt facts, erasures, and changes of evaluators or policy.
     pub(crate) fn epoch(&self) -> u64 {
         self.state.epoch
     }
@@ -128,20 +132,20 @@ impl Learner {
         self.jury.seen().rounds == 0 && self.jury.learns_from_scores()
     }
 
-    /// Whether the learner has seen the first items, or the first round, and a model of that entry
-    /// has not.
+    /// Whether a model made at entry `model` has seen no item, or no whole round, and this learner
+    /// has.
     pub(crate) fn sees_more_than(&self, model: u64) -> bool {
         model < self.first_ranked_at && self.jury.learns_from_scores()
     }
 
-    /// A value that changes whenever the model does.
+    /// A value that changes whenever this learner's model does.
     pub(crate) fn mark(&self) -> (Seen, u64) {
         (self.jury.seen(), if self.is_new() { self.state.seq } else { 0 })
     }
 
     /// The jury that ranks. Before the first whole round it is shown the items so far, at most 64,
-    /// those still waiting for scores last. Otherwise a small queue would be ranked by age. The
-    /// fold does not keep this: the items are shown again when their round is whole.
+    /// with items that still wait for scores last. Otherwise a small queue would be ranked by age.
+    /// The learner does not keep this: the jury is shown the items again when their round is whole.
     pub(crate) fn ranking(&self) -> Result<Jury, Error> {
         let mut jury = self.jury.clone();
         if self.is_new() {
@@ -160,7 +164,8 @@ impl Learner {
         Ok(self.ranking()?.fit())
     }
 
-    /// When the undo window of the next verdict to be learnt ends, in microseconds since 1970.
+    /// When the undo window of the next verdict to be learnt ends, in microseconds since 1970. None
+    /// if no verdict waits, or if the learner is stale.
     pub(crate) fn lesson_due(&self) -> Option<i64> {
         self.learn_at.first().map(|(due, ..)| *due).filter(|_| !self.stale)
     }
@@ -170,12 +175,13 @@ impl Learner {
         self.jury.seen().rounds
     }
 
-    /// Rows folded so far.
+    /// The total [`Body::weight`] of the entries applied so far.
     pub(crate) fn weight(&self) -> u64 {
         self.state.weight
     }
 
-    /// Applies the next log entry. True if a checkpoint is due after it.
+    /// Applies the next log entry. True if a checkpoint is due after it. A stale learner does
+    /// nothing.
     pub(crate) fn apply(&mut self, event: &LogEvent) -> Result<bool, Error> {
         if self.stale {
             return Ok(false);
@@ -186,8 +192,8 @@ impl Learner {
                 event.seq, self.state.seq
             )));
         }
-        // When the clock is set back, times would come too late, so everything that waits happens
-        // now.
+        // After the clock is set back, the times of waiting items and verdicts would come too late.
+        // So everything that waits is learnt now.
         self.advance_to(if matches!(event.body, Body::Clock) { i64::MAX } else { event.at })?;
         self.learn_entry(event)?;
         if self.stale {
@@ -197,7 +203,7 @@ impl Learner {
         (self.state.seq, self.state.at) = (event.seq, event.at);
         self.state.weight += event.body.weight();
         if event.seq >= self.known.until {
-            // Facts known in advance end here.
+            // From here on, no facts are known in advance.
             self.known = LaterFacts::default();
         }
         Ok(self.state.weight / CHECKPOINT > before)
@@ -274,7 +280,8 @@ impl Learner {
         Ok(())
     }
 
-    /// Notes a revision of learnt facts. The learner becomes stale, unless it knew in advance.
+    /// Notes a revision of learnt facts. The learner becomes stale, unless it knew the facts in
+    /// advance.
     fn revised(&mut self, seq: u64) {
         self.state.epoch += 1;
         self.stale = self.stale || seq > self.known.until;
@@ -287,7 +294,8 @@ impl Learner {
         }
     }
 
-    /// Takes new scores of an item. It is observed at once if none is missing.
+    /// Takes new scores of an item. Observes it at once if no score is missing or its time has
+    /// come.
     fn arrived(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
         if scores.is_empty() || self.known.erased.contains(&n) {
             return Ok(());
@@ -319,9 +327,9 @@ impl Learner {
         self.observe(n, waiting_items.scores, at)
     }
 
-    /// Whether to observe an item again for this replacement of a score: the first, second, fourth,
-    /// eighth … one. So corrections are learnt, but one item rewritten a thousand times does not
-    /// dominate.
+    /// Counts a replacement of an item's scores. True for the first, second, fourth, eighth … one,
+    /// at which the item is observed again. So corrections are learnt, but one item rewritten a
+    /// thousand times does not dominate.
     fn replaces(&mut self, n: u64) -> bool {
         let many = self.state.replaced.entry(n).or_default();
         *many = many.saturating_add(1);
@@ -374,8 +382,8 @@ impl Learner {
             reward,
             probability: given.probability,
             explored: given.explored,
-            // A decision of several is nobody's own, and the judge of an appeal has read the
-            // others.
+            // With a quorum, a decision is not one reviewer's own; in an appeal, the reviewer has
+            // read the other verdicts.
             reviewer: (given.source == VerdictSource::Reviewer && self.state.config.quorum == 1)
                 .then(|| Reviewer::named(&given.reviewer).code()),
         };
@@ -392,8 +400,8 @@ impl Learner {
         self.state.lessons.insert(n, lesson);
     }
 
-    /// What happens by time alone: items that have waited long enough are observed, and verdicts
-    /// past their undo window are learnt, in the order of their times.
+    /// Does what depends on time alone, in the order of the times. Items that have waited long
+    /// enough are observed, and verdicts past their undo window are learnt.
     fn advance_to(&mut self, at: i64) -> Result<(), Error> {
         loop {
             let observe_waiting = self.observe_at.first().map(|&(due, n)| (due, n));
@@ -429,7 +437,7 @@ impl Learner {
         Ok(())
     }
 
-    /// A row of the evaluators in force, carried to the evaluators that the jury has.
+    /// A row with the columns of the evaluators in force, rearranged to the columns of the jury.
     fn in_jury_columns(&self, row: &[f64]) -> Vec<f64> {
         let mut row = row.to_vec();
         if let Some(history) = &self.known.history {

@@ -1,13 +1,13 @@
-//! Durable review queues on SQLite and PostgreSQL: items in, claims out, verdicts back, each
-//! exactly once.
+//! Durable review queues on SQLite and PostgreSQL. Programs send items with scores; reviewers claim
+//! the best ones and send verdicts. A request repeated with the same idempotency key counts once.
 //!
 //! # The design
 //!
-//! A queue is one ordered log in a database; all other state is a fold of it. On each node a queue
-//! writer decides requests in memory and commits all that wait in one transaction. It answers only
-//! after the commit. The model at an entry is a pure function of the log up to it. So [`verify`]
-//! can prove, by a separate implementation, that a claim had the exact top K under the model it
-//! names.
+//! A queue is one ordered log in a database. All other state follows from the log's entries,
+//! applied in order (a fold). On each node a queue writer decides waiting requests in memory and
+//! commits them together in one transaction. It answers only after the commit. The model at an
+//! entry is a pure function of the log up to it. So [`verify`] can compute again, by a separate
+//! implementation, which items a claim should have got under the model it names.
 //!
 //! An [`EmbeddedQueue`] is one queue for one command at a time. A [`Service`] serves all queues of
 //! a [`StoreLocation`] to many callers: a folder, or a PostgreSQL database that several nodes

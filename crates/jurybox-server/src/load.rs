@@ -1,5 +1,5 @@
-//! Loading a queue's replica from its tables, the last checkpoint and the log after it; folding
-//! logs.
+//! Loads a queue's replica from its tables, the last checkpoint and the log after that checkpoint.
+//! Also folds logs: a learner applies a log's entries in order.
 
 use crate::Error;
 use crate::error::corrupt;
@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Loads a queue, and returns how many rows of its log were folded. The store must be in a reading
-/// transaction.
+/// Loads a queue. Also returns the total weight of the log entries that were folded. The store must
+/// be in a reading transaction.
 pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(Replica, u64), Error> {
     let (history, config) = set_up(store, queue, head.seq)?;
     let first = store.events(queue, 0, 1, &history)?;
@@ -60,7 +60,7 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(
 }
 
 /// The learner at an entry: from the last checkpoint if nothing was revised since, otherwise from
-/// the whole log. Also returns how many rows were folded.
+/// the whole log. Also returns the total weight of the entries that were folded.
 fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Learner, u64), Error> {
     // A damaged checkpoint only costs time here; `rebuild` and `verify` report it.
     if let Some(checkpoint) = store.checkpoint(queue, until)?
@@ -78,8 +78,8 @@ fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Learner, u64
     Ok((learner, folded))
 }
 
-/// Folds the whole log up to an entry, with the facts known there. `each` sees the learner at every
-/// checkpoint.
+/// Folds the whole log up to an entry, with the facts known at that entry. `each` is called
+/// wherever a checkpoint is due.
 pub(crate) fn refold(
     store: &mut dyn Store,
     queue: i64,
@@ -117,12 +117,12 @@ pub(crate) fn beginning(
     }
     let mut known =
         LaterFacts { until, history: Some(seated), config: Some(config), ..LaterFacts::default() };
-    // In the order of the log, so that the last decision on an item remains.
+    // These come in the order of the log, so that the last decision on an item remains.
     known.final_rewards.extend(store.revised(queue, until)?);
     for (seq, body) in store.bodies(queue, ["configure", "erase"], until)? {
         match StoredBody::from_text(&body)? {
             StoredBody::Erase { items } => known.erased.extend(items),
-            // Decided by a lower quorum: no verdict's row says so.
+            // The rows of verdicts do not show decisions that a lower quorum made.
             StoredBody::Configure { decided, .. } => {
                 for (i, item) in (0_u32..).zip(decided) {
                     if let Some(last) = known.final_rewards.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
@@ -138,7 +138,8 @@ pub(crate) fn beginning(
     Learner::new(first, known)
 }
 
-/// Applies the log up to an entry, and stops if a revision makes the learner stale.
+/// Applies the log up to an entry, and stops early if a revision makes the learner stale. `each` is
+/// called wherever a checkpoint is due.
 pub(crate) fn fold(
     store: &mut dyn Store,
     queue: i64,
@@ -171,7 +172,7 @@ pub(crate) fn checkpoint_of(learner: &Learner) -> Checkpoint {
     Checkpoint { seq: learner.seq(), epoch: learner.epoch(), state, sha256 }
 }
 
-/// The learner in a checkpoint, if its hash is right.
+/// The learner in a checkpoint. Errors if the checkpoint's hash, version, entry or epoch is wrong.
 pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
     if Sha256::digest(&checkpoint.state).as_slice() != checkpoint.sha256 {
         return Err(corrupt(format!(

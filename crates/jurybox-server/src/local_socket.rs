@@ -1,8 +1,9 @@
-//! The local socket: commands on the same machine reach a running server through a Unix socket in
-//! its folder.
+//! The local socket: a Unix socket in a server's folder, by which commands on the same machine
+//! reach the server.
 //!
-//! Access is controlled by the permissions of the folder's files. Messages are lines of JSON.
-//! Systems without Unix sockets have none; there, commands wait until the folder is free.
+//! Access is controlled by the permissions of the folder's files. Messages are lines of JSON. On
+//! systems without Unix sockets there is none, and commands wait until the server leaves the
+//! folder.
 
 use crate::Error;
 use crate::config::Config;
@@ -19,19 +20,19 @@ use std::time::{Duration, Instant};
 
 /// The file name of the socket.
 const SOCKET: &str = "jurybox.sock";
-/// How long callers wait for the greeting's answer, beyond the wait they were told: the server may
-/// have to open a queue.
+/// How long callers wait for the answer to their greeting, beyond the wait that they ask for. The
+/// server may have to open a queue.
 const GREETED: Duration = Duration::from_secs(5);
-/// How long callers wait for other answers, beyond the wait they were told: a request may add ten
-/// thousand items.
+/// How long callers wait for other answers, beyond the wait that they ask for. A request may add
+/// ten thousand items.
 const WORKED: Duration = Duration::from_mins(1);
 
 /// The first message of a client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SocketGreeting {
-    /// The queue; the only one if none.
+    /// The queue's name; none for the only queue of the folder.
     pub(crate) queue: Option<String>,
-    /// The configuration to create it with, if it is to be created.
+    /// The configuration of the queue, if it is to be created.
     pub(crate) make: Option<Config>,
 }
 
@@ -128,12 +129,12 @@ mod unix {
     use std::sync::{Arc, Weak};
     use std::time::Duration;
 
-    /// The longest message in bytes: some thousand items with payloads, or a page of an export.
+    /// The longest message, in bytes.
     pub(super) const LONGEST: u64 = 256 << 20;
     /// The longest greeting, in bytes.
     const GREETING: u64 = 1 << 20;
 
-    /// How often to check whether the service still exists.
+    /// How often to look for new clients, and whether the service still exists.
     const LOOK: Duration = Duration::from_millis(100);
 
     /// One end of a connection.
@@ -169,7 +170,8 @@ mod unix {
             set.and_then(|()| self.to.set_write_timeout(Some(patience))).map_err(broken)
         }
 
-        /// Reads a message of at most `longest` bytes; none if the other end has closed.
+        /// Reads a message, or none if the other end has closed. Errors if it has more than
+        /// `longest` bytes.
         pub(super) fn receive<T: DeserializeOwned>(&mut self, longest: u64) -> Result<Option<T>, Error> {
             let mut text = Vec::new();
             let mut from = (&mut self.from).take(longest + 1);
@@ -244,8 +246,8 @@ mod unix {
 }
 
 impl Service {
-    /// Opens a local socket for commands while this process holds the folder. None if the system
-    /// has no Unix sockets, or the path is too long for one.
+    /// Opens a local socket for commands while this process holds the folder. None if that fails,
+    /// for example because the path is too long for a socket.
     #[cfg(unix)]
     pub fn open_local_socket(self: &Arc<Self>, folder: &Path) -> Option<LocalSocket> {
         unix::open(self, &folder.join(SOCKET)).ok()
@@ -271,8 +273,8 @@ pub(crate) struct RemoteQueue {
 
 #[cfg(unix)]
 impl RemoteQueue {
-    /// Connects to a folder's server; none if there is no server. Waits up to `wait` for the
-    /// server's answer, and a few seconds more for its work.
+    /// Connects to a folder's server; none if there is no server. Waits for the server's answer up
+    /// to `wait` and five seconds more.
     pub(crate) fn connect(
         folder: &Path,
         greeting: &SocketGreeting,

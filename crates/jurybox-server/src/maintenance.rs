@@ -1,5 +1,5 @@
-//! Maintenance of records: rebuilding, comparing clocks, and copying folders. PostgreSQL databases
-//! are copied with `pg_dump`.
+//! Maintenance of records: rebuilding, which computes a queue's state from its log again; comparing
+//! clocks; and copying folders. PostgreSQL databases are copied with `pg_dump`.
 
 use crate::Error;
 use crate::embedded_queue::{EmbeddedQueue, find};
@@ -32,10 +32,12 @@ pub struct RebuildReport {
     pub sha256: String,
 }
 
-/// Folds a queue's log from the beginning, compares the result with all checkpoints and the tables,
-/// and stores a checkpoint at the end.
+/// Applies a queue's log (a fold) from the beginning up to entry `to`, or to its end, and stores a
+/// checkpoint there. Compares all checkpoints up to that entry with new folds, and replaces those
+/// that differ.
 ///
-/// Each checkpoint is compared with a fold that knows the facts up to its entry.
+/// A checkpoint is compared with a fold that knows the facts up to the checkpoint's entry. The
+/// tables are compared with the log if the fold reaches its end.
 pub fn rebuild(
     place: impl Into<StoreLocation>,
     queue: Option<&str>,
@@ -100,8 +102,8 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
 pub struct LogTime {
     /// The queue's name.
     pub queue: String,
-    /// By how many seconds the last entry is ahead of the clock. Negative if it is in the past, as
-    /// it should be.
+    /// By how many seconds the last entry is ahead of the clock. Normally negative: the entry is in
+    /// the past.
     pub ahead_seconds: i64,
     /// Whether the log's time was set back to the clock's.
     pub set_back: bool,
@@ -110,7 +112,7 @@ pub struct LogTime {
 /// Compares the time of every queue's log with the clock: the machine's for a folder, the
 /// database's for a database. With `repair`, logs that are ahead by more than a minute are set
 /// back. Their leases end, and their verdicts can no longer be undone. If a server has the folder,
-/// it does this.
+/// the server does the repair.
 pub fn log_times(
     place: impl Into<StoreLocation>,
     repair: bool,
@@ -137,12 +139,13 @@ pub fn log_times(
     Ok(times)
 }
 
-/// Writes a copy of a folder's database as of now, also while a server writes to it.
+/// Writes a copy of a folder's database as of now, also while a server writes to it. Errors if
+/// there is a file `to` already.
 pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     if to.exists() {
         return Err(Error::Open(format!("{}: this file exists already; choose another name", to.display())));
     }
-    // Appended to the whole name, since copies may differ only in their extensions.
+    // Appended to the whole name, since the names of copies may differ only in their extensions.
     let mut aside = to.to_path_buf().into_os_string();
     aside.push(".unfinished");
     let aside = std::path::PathBuf::from(aside);
@@ -164,8 +167,8 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
 }
 
 /// Creates and locks an empty file for the unfinished copy. A file left by a killed process is
-/// taken over; one that another process locks is refused. Links are replaced, never written
-/// through.
+/// taken over; a file that another process has locked is refused. A link is replaced and never
+/// written through.
 fn create_and_lock(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", file.display()));
     let another = || Error::Open(format!("{}: another process is making this copy", to.display()));
@@ -175,7 +178,7 @@ fn create_and_lock(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     }
     let held = for_us_alone(file).map_err(io)?;
     held.try_lock().map_err(|_| another())?;
-    // The previous holder may have finished and renamed the file while this process waited.
+    // The previous holder may have finished and renamed the file before this process locked it.
     let (own, there) = (held.metadata().map_err(io)?, there().ok_or_else(another)?);
     if !has_one_name(&there) || !is_same_file(&own, &there) {
         return Err(another());
@@ -186,7 +189,7 @@ fn create_and_lock(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     Ok(held)
 }
 
-/// Whether it is a regular file with no other hard link.
+/// Whether it is a regular file and, on Unix, has no other hard link.
 fn has_one_name(there: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     let alone = std::os::unix::fs::MetadataExt::nlink(there) == 1;
@@ -207,12 +210,11 @@ fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
     }
 }
 
-/// Restores a folder from a copy. Refuses a folder with a database, and a damaged copy; then
-/// nothing is left behind.
+/// Restores a folder from a copy, and returns how many webhooks were switched off. Refuses a folder
+/// with a database, and a damaged copy. A failed restore leaves no database behind.
 ///
 /// The copy's keys are valid again, even if they were revoked since. Its webhooks are switched off
-/// unless `webhooks` is true, because the original may still send to the same receivers. Returns
-/// how many were switched off.
+/// unless `webhooks` is true, because the original may still send to the same receivers.
 pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     let mut copy =
@@ -245,7 +247,7 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Erro
 pub(crate) fn restore_into(copy: &mut std::fs::File, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     if folder.exists() {
-        // Left by a killed restore. Its journal would be replayed into this copy.
+        // A killed restore left this folder. Its journal would be replayed into this copy.
         std::fs::remove_dir_all(folder).map_err(io)?;
     }
     make_folder(folder).map_err(io)?;

@@ -1,5 +1,5 @@
-//! The monitor: one thread per node that looks for entries of other nodes, flushes
-//! writes, and deletes expired rows.
+//! The monitor: one thread of a service that looks for entries of other nodes and flushes writes.
+//! It also deletes expired rows and the rows of deleted queues.
 
 use crate::Error;
 use crate::clock::SteadyClock;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// How often to look for entries of other nodes.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often to flush.
+/// The least time between two flushes.
 const FLUSH: Duration = Duration::from_millis(500);
 /// How often to delete expired payloads and remembered answers.
 const TIDY: Duration = Duration::from_hours(1);
@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_millis(10);
 const LEFT_ALONE: Duration = Duration::from_secs(1);
 
 /// The monitor's thread, which ends when this is dropped. On a database that only this process can
-/// write to, it sleeps until something is written here.
+/// write to, it sleeps until something is written or deleted here, or for an hour.
 pub(crate) struct DatabaseMonitor {
     bell: SyncSender<()>,
     stop: Arc<AtomicBool>,
@@ -49,13 +49,13 @@ impl DatabaseMonitor {
         Ok(DatabaseMonitor { bell, stop, thread: Some(thread) })
     }
 
-    /// The bell that writers ring when they have written something to be flushed.
+    /// The bell, rung by writers that have something to be flushed and after a queue was deleted.
     pub(crate) fn bell(&self) -> SyncSender<()> {
         self.bell.clone()
     }
 }
 
-/// Deletes expired rows once an hour.
+/// Deletes expired rows, at most once an hour.
 #[derive(Default)]
 pub(crate) struct ExpiryCleanup {
     last: Option<Instant>,
@@ -63,9 +63,8 @@ pub(crate) struct ExpiryCleanup {
 }
 
 impl ExpiryCleanup {
-    /// Deletes expired rows if an hour has passed, and returns whether it had. A failure is tried
-    /// again in an hour. Until the clock has gone steadily for a while, rows expire by the log's
-    /// time only.
+    /// Deletes expired rows if the last attempt is at least an hour ago; true if it tried. Until
+    /// the clock has gone steadily for an hour, rows expire by the log's time only.
     pub(crate) fn tidy(&mut self, store: &mut dyn Store) -> bool {
         let due = self.last.is_none_or(|last| last.elapsed() >= TIDY);
         if due {
@@ -81,7 +80,8 @@ impl ExpiryCleanup {
     }
 }
 
-/// The loop on a shared database: wakes writers that are behind. Such a database flushes by itself.
+/// The loop on a shared database: wakes writers that are behind, and deletes rows. Such a database
+/// flushes by itself.
 fn watch_log(store: &mut dyn Store, slots: &QueueSlots, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
     let (mut tidying, mut clearing) = (ExpiryCleanup::default(), false);
     while goes_on() {
@@ -90,7 +90,7 @@ fn watch_log(store: &mut dyn Store, slots: &QueueSlots, rung: &Receiver<()>, goe
             clearing |= tidying.tidy(store);
             clearing = clearing && store.clear_away().unwrap_or(false);
         }
-        // A failed look is made up for by the next one, or before the next answer.
+        // If a look fails, writers are woken by the next one, or catch up before their next answer.
         let away = looked.is_err() && store.reconnect().is_err();
         let wait = if away {
             LEFT_ALONE
@@ -117,8 +117,8 @@ fn wake_writers(store: &mut dyn Store, slots: &QueueSlots) -> Result<(), Error> 
     Ok(())
 }
 
-/// The loop on an unshared database: flushes writes, so that commits need not wait for
-/// it.
+/// The loop on an unshared database: flushes writes, so that commits need not do it, and deletes
+/// rows.
 fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
     let (mut tidying, mut flushed) = (ExpiryCleanup::default(), Instant::now());
     while goes_on() {
@@ -133,13 +133,13 @@ fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool)
         {}
         if goes_on() {
             flushed = Instant::now();
-            // A failed flush is made up for by the next one.
+            // If a flush fails, the next one does its work too.
             let _ = store.flush();
         }
     }
 }
 
-/// Deletes the rows of deleted queues, a few at a time, so that nobody waits for it.
+/// Deletes the rows of deleted queues, a few at a time, so that nobody waits long for it.
 fn clear_away(store: &mut dyn Store, goes_on: &dyn Fn() -> bool) {
     let mut flushed = Instant::now();
     let mut any = false;
@@ -152,7 +152,8 @@ fn clear_away(store: &mut dyn Store, goes_on: &dyn Fn() -> bool) {
         }
     }
     if any {
-        // Overwrites the deleted rows in the journal too, or later if somebody reads there now.
+        // Overwrites the deleted rows in the journal too. If somebody reads now, a later call does
+        // it.
         let _ = store.scrub();
     }
 }

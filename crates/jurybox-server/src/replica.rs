@@ -1,4 +1,5 @@
-//! A node's copy of a queue: its live state and its learner, both folded from the same log.
+//! A node's copy of a queue: its live state and its learner, which both apply the entries of the
+//! same log.
 
 use crate::Error;
 use crate::event::LogEvent;
@@ -6,10 +7,10 @@ use crate::learner::{LaterFacts, Learner};
 use crate::live_queue::LiveQueue;
 use crate::live_queue::ranking::ItemRanking;
 
-/// Up to this many open items are ranked while a claim waits.
+/// Before its first whole round, a queue of up to this many open items is ranked at each claim.
 const FEW: usize = 2048;
 
-/// A queue folded from its log.
+/// A queue after the entries of its log that were applied so far.
 #[derive(Debug)]
 pub(crate) struct Replica {
     pub(crate) live: LiveQueue,
@@ -22,8 +23,8 @@ impl Replica {
         Ok(Replica { live: LiveQueue::new(first)?, learner: Learner::new(first, LaterFacts::default())? })
     }
 
-    /// Ranks all open items by what has been learnt so far. False if that is outdated by a
-    /// revision, so that the log must be folded again first.
+    /// Ranks all open items by what has been learnt so far. False, without ranking, if a revision
+    /// has made the learner stale: then the log must be folded again first.
     pub(crate) fn rank(&mut self) -> Result<bool, Error> {
         if self.learner.is_stale() {
             return Ok(false);
@@ -43,9 +44,9 @@ impl Replica {
         Ok(self.live.install_ranking(ranking, generation))
     }
 
-    /// Ranks before a claim, if the ranking is older than the first items or the first whole round
-    /// and would order them by age alone. Also for small queues ([`SMALL_QUEUE`]) before their
-    /// first whole round, where every new item changes the model much.
+    /// Ranks before a claim if the present ranking knows no item or no whole round, so that it
+    /// would order items by age alone. Before the first whole round, where every new item changes
+    /// the model much, also ranks queues of at most [`FEW`] open items.
     pub(crate) fn rank_while_new(&mut self) -> Result<(), Error> {
         let model = self.live.ranking.as_ref().map(|ranking| ranking.model);
         let blind = model.is_none_or(|model| self.learner.sees_more_than(model));

@@ -1,4 +1,4 @@
-//! The requests of a queue, and its answers.
+//! The requests to a queue, and its answers.
 
 use crate::config::{Config, FileColumns, QueueMode};
 use crate::event::{Tags, VerdictSource};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most items, or verdicts, in one request.
+/// The most items in one request. Servers apply it to verdicts too.
 pub const MOST_AT_ONCE: usize = 10_000;
 /// The most bytes of payloads in one answer. The first item is always included, whatever its size.
 pub const MOST_BYTES: u64 = 8 << 20;
@@ -26,13 +26,13 @@ pub const MOST_BYTES: u64 = 8 << 20;
 pub struct Call {
     /// Who asks, as named in the activity log.
     pub actor: String,
-    /// A key chosen by the client. Of several calls with one key only the first is carried out, and
-    /// all get its answer.
+    /// A key chosen by the client. A call that changed something is carried out once; for a day,
+    /// later calls with its key get its answer. Calls with the key but another request are refused.
     pub idempotency: Option<String>,
     /// The request.
     pub request: Request,
-    /// The fingerprint of the whole request, if this is one part of it: the key then stands for the
-    /// whole.
+    /// The fingerprint of the larger request of which this is one part. It becomes part of the
+    /// call's own fingerprint.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     whole: Vec<u8>,
 }
@@ -50,14 +50,16 @@ impl Call {
         self
     }
 
-    /// Marks the call as one part of a larger request, whose parts share an idempotency key.
+    /// Marks the call as one part of a larger request, so that its key cannot be used again for a
+    /// part of another one.
     #[must_use]
     pub fn part_of(mut self, whole: &Request) -> Self {
         self.whole = fingerprint(whole);
         self
     }
 
-    /// A SHA-256 of the request, stored with the key to detect its reuse for another request.
+    /// A SHA-256 of the request, stored with the key to notice that the key is used for another
+    /// request.
     pub(crate) fn fingerprint(&self) -> Vec<u8> {
         let mut own = fingerprint(&self.request);
         if !self.whole.is_empty() {
@@ -77,8 +79,8 @@ fn fingerprint(request: &Request) -> Vec<u8> {
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a request is passed on within a boxed call")]
 pub enum Request {
-    /// Add items. For an id that exists, non-missing scores and the payload are updated; tags and
-    /// due date stay.
+    /// Add items. For the id of an open item, non-missing scores and the payload are updated; tags
+    /// and due date stay.
     Items(Vec<NewItem>),
     /// Claim the next items for a reviewer.
     Claim {
@@ -123,7 +125,7 @@ pub enum Request {
     },
     /// Change the queue's configuration.
     Configure(ConfigChange),
-    /// Close open items without a verdict.
+    /// Close open items without deciding them.
     Close {
         /// Only items with these tags.
         filter: Filter,
@@ -138,7 +140,7 @@ pub enum Request {
         items: Vec<String>,
     },
     /// Set the log's time back to the clock's, after an entry by a clock that was far ahead. All
-    /// leases end, and verdicts can no longer be undone.
+    /// leases end, and earlier verdicts can no longer be undone.
     Clock,
 }
 
@@ -170,7 +172,7 @@ pub struct NewItem {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewVerdict {
-    /// The client's id of the verdict. Sent twice, it counts once.
+    /// The client's id of the verdict. A verdict sent twice with one id counts once.
     pub id: String,
     /// The item's id.
     pub item: String,
@@ -284,7 +286,8 @@ impl ConfigChange {
         config
     }
 
-    /// The changes that turn any configuration into this one.
+    /// The changes that turn another configuration into this one. File columns of the other
+    /// configuration stay if this one has none.
     #[must_use]
     pub fn to(config: &Config) -> ConfigChange {
         let config = config.clone();
@@ -315,24 +318,24 @@ impl ConfigChange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To [`Request::Claim`].
+    /// The answer to [`Request::Claim`].
     Claims {
         /// The log entry up to which the ranking model had learnt.
         model: u64,
         /// The items: due ones, random checks, then the best by value. Fewer than asked for, or
-        /// none, if there are no more.
+        /// none, if there are no more or a limit was reached.
         claims: Vec<ClaimedItem>,
         /// The limit that made the claim smaller, if there may be more items.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limited_by: Option<LimitedBy>,
     },
-    /// To [`Request::Items`].
+    /// The answer to [`Request::Items`].
     Items {
         /// New items.
         accepted: u64,
-        /// Existing items that changed.
+        /// Changed items: they were in the queue, or earlier in the same request.
         updated: u64,
-        /// Existing items that did not change.
+        /// Unchanged items: they were in the queue, or earlier in the same request.
         unchanged: u64,
         /// Scores ignored because their evaluators were removed from the queue.
         #[serde(default)]
@@ -340,16 +343,16 @@ pub enum Answer {
         /// Items that were refused.
         rejected: Vec<Rejected>,
     },
-    /// To [`Request::Verdicts`].
+    /// The answer to [`Request::Verdicts`].
     Verdicts {
         /// New verdicts.
         accepted: u64,
-        /// Verdicts that were recorded before.
+        /// Verdicts that had been recorded before.
         repeated: u64,
         /// Verdicts that were refused.
         rejected: Vec<Rejected>,
     },
-    /// To [`Request::Undo`]: the reviewer holds the item again.
+    /// The answer to [`Request::Undo`]: the reviewer holds the item again.
     Undone {
         /// The item's id.
         item: String,
@@ -358,9 +361,9 @@ pub enum Answer {
         /// The end of the new lease, in microseconds since 1970.
         until: i64,
     },
-    /// To requests about several items or leases.
+    /// The answer to all other requests.
     Changed {
-        /// How many items or leases changed.
+        /// How many items or leases changed; 1 or 0 for a change of the configuration or the clock.
         changed: u64,
     },
 }
@@ -387,14 +390,16 @@ pub struct ClaimedItem {
     pub token: u64,
     /// The end of the lease, in microseconds since 1970.
     pub until: i64,
-    /// The position in the claim, from 1.
+    /// The position in the claim, from 1; 0 in a list of held items.
     pub rank: u32,
-    /// The value it was ranked by; null in JSON if it is not finite.
+    /// The value that the item was ranked by, 0 in a list of held items; null in JSON if it is not
+    /// finite.
     #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
-    /// The probability with which it was chosen: 1, or the queue's rate for a random check.
+    /// The probability with which the item was chosen: 1, or the rate of random checks when it
+    /// arrived.
     pub probability: f64,
-    /// Whether it was claimed as a random check.
+    /// Whether the item was claimed as a random check.
     #[serde(rename = "explored")]
     pub random_check: bool,
     /// The content shown to reviewers.
@@ -403,9 +408,9 @@ pub struct ClaimedItem {
 }
 
 impl NewVerdict {
-    /// Splits verdicts into parts of at most `most`, to be sent one after the other. No part has
-    /// two verdicts on one item, since the meaning of the second depends on the outcome of the
-    /// first.
+    /// Splits verdicts into parts of at most `most`, which must not be 0, to be sent one after the
+    /// other. No part has two verdicts on one item, since the meaning of the second depends on the
+    /// outcome of the first.
     pub fn into_parts(verdicts: Vec<NewVerdict>, most: usize) -> Vec<Vec<NewVerdict>> {
         let mut turns: Vec<Vec<NewVerdict>> = vec![Vec::new()];
         let mut on: HashMap<String, usize> = HashMap::new();
@@ -465,11 +470,11 @@ fn number_or_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 /// An item or verdict that was refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rejected {
-    /// The client's id of it.
+    /// The client's id of the item or verdict.
     pub id: String,
     /// The reason, for people.
     pub why: String,
-    /// The reason, for programs. Left out of JSON unless it is a special one.
+    /// The reason, for programs. Left out of JSON if it is [`RejectionCode::Refused`].
     #[serde(default, skip_serializing_if = "RejectionCode::is_plain")]
     pub code: RejectionCode,
 }

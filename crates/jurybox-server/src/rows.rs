@@ -14,13 +14,13 @@ use std::collections::HashMap;
 #[derive(Debug, Clone)]
 pub(crate) struct EntryWrite {
     pub(crate) event: LogEvent,
-    /// The ids of new items in order, or of erased ones.
+    /// The ids of new items in order, or of erased items.
     pub(crate) keys: Vec<String>,
     /// Payloads: item, JSON text, and when to delete it, in microseconds since 1970.
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
     /// Comments that came with verdicts.
     pub(crate) notes: Vec<VerdictNote>,
-    /// When the undo window of its verdicts ends, in microseconds since 1970.
+    /// When the undo window of the entry's verdicts ends, in microseconds since 1970.
     pub(crate) stands_from: i64,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct VerdictRow {
     pub(crate) decides: Option<f64>,
     pub(crate) probability: f64,
     pub(crate) explored: bool,
-    /// When its undo window ends, in microseconds since 1970.
+    /// When the verdict's undo window ends, in microseconds since 1970.
     pub(crate) stands_from: i64,
 }
 
@@ -243,7 +243,7 @@ impl LogChunk {
                     })
                     .collect();
                 all("items", items.len(), added)?;
-                // Fewer than `rescored` if items were erased since.
+                // There are fewer than `rescored` if items were erased since.
                 let late =
                     if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
                 let late = late.into_iter().map(|(n, scores)| {

@@ -1,10 +1,11 @@
 //! The service: all queues of a folder or database, each with a queue writer on a thread of its
 //! own, for many callers at once.
 //!
-//! Requests that wait become one transaction. A few background threads rank for all queues, on a
-//! copy of a queue's state. After each ranking the queue rests three times as long as that took. If
-//! a revision has outdated the model, the log is folded again first. Claims go on meanwhile,
-//! under the model they name. One monitor thread looks for entries of other nodes, and flushes.
+//! Waiting requests are committed together in one transaction. Background threads rank for all
+//! queues, each on a copy of a queue's state. After a ranking the queue rests three times as long
+//! as the ranking took. If a revision has outdated the model, the log is folded again first. Claims
+//! go on meanwhile, under the model that they name. One monitor thread looks for entries of other
+//! nodes, and flushes.
 
 use crate::Error;
 use crate::background::BackgroundPool;
@@ -52,15 +53,15 @@ pub(crate) enum WriterMessage {
 /// The state of a queue while it is served.
 #[derive(Debug, Clone)]
 pub struct QueueStatus {
-    /// Its configuration.
+    /// The queue's configuration.
     pub config: Config,
-    /// Its counts of items and verdicts.
+    /// The queue's counts of items and verdicts.
     pub counts: ItemCounts,
-    /// The last entry of its log.
+    /// The number of the last log entry.
     pub head: u64,
     /// The log entry up to which the ranking model has learnt.
     pub model: u64,
-    /// Rankings made since the queue was opened.
+    /// Rankings installed since the queue was opened, without those made for a waiting claim.
     pub rankings: u64,
     /// Checkpoints with other contents than expected: anything but 0 means damaged records.
     pub mismatches: u64,
@@ -68,7 +69,7 @@ pub struct QueueStatus {
 
 /// All queues of a folder or database, open to many callers at once.
 ///
-/// Its methods block on the database: do not call them within an async task.
+/// The methods block on the database: do not call them within an async task.
 ///
 /// ```
 /// use jurybox::Evaluators;
@@ -91,7 +92,7 @@ pub struct Service {
     background: Arc<BackgroundPool>,
     read_pool: Arc<ReadPool>,
     watch: DatabaseMonitor,
-    /// The database's clock.
+    /// The clock for the first entries of new queues.
     clock: Mutex<LogClock>,
 }
 
@@ -103,16 +104,16 @@ pub(crate) type QueueSlots = Mutex<HashMap<i64, Arc<Mutex<QueueSlot>>>>;
 pub(crate) struct QueueSlot {
     name: String,
     queue: Option<Queue>,
-    /// The error on which it could not be opened or stopped, and when.
+    /// The error with which the queue could not be opened, or its writer stopped, and when.
     failed: Option<(Error, Instant)>,
-    /// It was deleted. Queue numbers are never reused.
+    /// Whether the queue was deleted. Queue numbers are never reused.
     gone: bool,
 }
 
 /// The condition of a queue writer.
 #[derive(Debug, Default)]
 pub(crate) struct WriterHealth {
-    /// The error on which all requests fail, such as a missing database file.
+    /// The error with which all requests fail, such as a missing database file.
     pub(crate) failure: Option<Error>,
     /// The panic message of the writer's thread, if it panicked.
     stopped: Option<String>,
@@ -135,20 +136,19 @@ pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 
 /// A served queue. Cheap to clone. The writer stops when the service and the last clone are
 /// dropped, and the last drop waits for it.
-/// one waits for it.
 #[derive(Clone)]
 pub struct Queue(Arc<ServedQueue>);
 
 struct ServedQueue {
     inbox: SyncSender<WriterMessage>,
     id: i64,
-    /// Held during short reads of this queue, which run one at a time over a connection of their
+    /// Held during short reads of this queue. They run one at a time, over a connection of their
     /// own, so that claims do not wait for them.
     short_reads: Mutex<()>,
     read_pool: Arc<ReadPool>,
-    /// The last report, valid until the next entry. The lock is held while a new one is computed.
+    /// The last report, until it is outdated. The lock is held while a new one is computed.
     found: Mutex<Option<CachedReport>>,
-    /// When each drift alarm was raised. The lock is held while it is computed.
+    /// When each drift alarm was raised. The lock is held while that is computed.
     alarms: Mutex<DriftHistory>,
     writer: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Mutex<WriterHealth>>,
@@ -171,15 +171,15 @@ impl QueueSlot {
 }
 
 impl Service {
-    /// Opens a folder, which is created if needed, or a database. Waits up to `wait` for a folder
-    /// that another process holds, or a database that is away, now and later; then callers are
-    /// refused.
+    /// Opens a folder, which is created if needed, or a database. Waits up to `wait` for another
+    /// process that holds the folder, or for an unreachable database. Later requests also wait that
+    /// long for an unreachable database, and fail then.
     pub fn open(place: impl Into<StoreLocation>, wait: Duration) -> Result<Self, Error> {
         Self::with_store(place.into().open(wait)?, wait)
     }
 
-    /// As [`open`](Self::open), with the number of PostgreSQL connections that all queues share: at
-    /// least 2, and 10 by default.
+    /// Like [`open`](Self::open), with the number of PostgreSQL connections that all queues share:
+    /// at least 2, and 10 by default.
     pub fn open_with(
         place: impl Into<StoreLocation>,
         wait: Duration,
@@ -194,7 +194,7 @@ impl Service {
     pub(crate) fn with_store(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
         let mut clock = LogClock::default();
-        // If the database is away right now, the loop below waits for it.
+        // If the database cannot be reached now, the loop below waits for it.
         if let Ok(now) = store.now() {
             clock.time(now, now);
         }
@@ -204,7 +204,7 @@ impl Service {
                 .another(Purpose::Write)
                 .and_then(|another| DatabaseMonitor::start(another, slots.clone()))
             {
-                // It may go away again right after the connection was made.
+                // The database may become unreachable again right after a connection.
                 Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -227,7 +227,7 @@ impl Service {
         self.create_for("service", name, config)
     }
 
-    /// As [`create`](Self::create), naming who asks in the activity log.
+    /// Like [`create`](Self::create), with the name that the activity log shows as the actor.
     pub fn create_for(&self, actor: &str, name: &str, config: &Config) -> Result<Queue, Error> {
         let make = |store: &mut dyn Store| {
             // A clock that has jumped is not believed at once.
@@ -250,11 +250,12 @@ impl Service {
         Ok(queues.into_iter().map(|queue| queue.name).collect())
     }
 
-    /// Asks the database, again over a new connection if the first was lost.
+    /// Asks the database. If the connection is lost or rows are refused, asks once more over a new
+    /// connection.
     pub(crate) fn reach<T>(&self, ask: impl Fn(&mut dyn Store) -> Result<T, Error>) -> Result<T, Error> {
         let mut store = lock_mutex(&self.store);
         match ask(store.as_mut()) {
-            // Another node may have just created the same row; the second time it is found.
+            // Another node may have just created the same row; the second time this node finds it.
             Err(Error::Database(_) | Error::Contradiction(_)) => {
                 store.reconnect()?;
                 ask(store.as_mut())
@@ -263,12 +264,12 @@ impl Service {
         }
     }
 
-    /// The queues that cannot be served at present, with the reason: unreadable records, a panic of
-    /// the writer, or a database that accepts no writes.
+    /// The queues that cannot be served at present, by name, each with the reason. Reasons are
+    /// unreadable records, a panic of the writer, or a database that accepts no writes.
     pub fn failing_queues(&self) -> Vec<(String, Error)> {
         let slots: Vec<_> = lock_mutex(&self.slots).values().cloned().collect();
         let failure = |slot: &Arc<Mutex<QueueSlot>>| {
-            // One that is being opened or deleted has not failed yet.
+            // A locked slot is being opened or deleted, and has not failed yet.
             let slot = slot.try_lock().ok()?;
             let of_clerk = slot.queue.as_ref().and_then(Queue::failure);
             let error = of_clerk.or_else(|| slot.failed.as_ref().map(|(error, _)| error.clone()))?;
@@ -338,7 +339,8 @@ impl Service {
             .spawn(move || {
                 let worker = Worker::new(writer, told.clone(), last, background, bell, wrote);
                 let worked = catch_panic(|| worker.run(&mut messages));
-                // Before the inbox closes, so that whoever finds it closed finds the message too.
+                // Set before the inbox closes, so that a caller who finds it closed finds the
+                // message too.
                 lock_mutex(&told).stopped = worked.err();
                 drop(messages);
             })
@@ -369,7 +371,7 @@ impl Queue {
     }
 
     /// Sends a request. `reply` gets the answer on the writer's thread and must be quick. Fails if
-    /// too many requests wait.
+    /// too many requests wait or the writer has ended.
     pub fn submit(
         &self,
         call: Call,
@@ -399,7 +401,7 @@ impl Queue {
         &self.0.read_pool
     }
 
-    /// Waits for this queue's turn to run a short read.
+    /// Waits until this queue may run a short read, and reserves it until the guard is dropped.
     pub(crate) fn short_read_turn(&self) -> MutexGuard<'_, ()> {
         lock_mutex(&self.0.short_reads)
     }
@@ -409,7 +411,7 @@ impl Queue {
         lock_mutex(&self.0.found)
     }
 
-    /// When each drift alarm was raised, as far as known.
+    /// When each drift alarm was raised, as far as computed.
     pub(crate) fn known_alarms(&self) -> MutexGuard<'_, DriftHistory> {
         lock_mutex(&self.0.alarms)
     }
@@ -431,7 +433,7 @@ impl Queue {
         lock_mutex(&self.0.health).stopped.clone().map(Error::Stopped)
     }
 
-    /// The error on which all requests fail, if any.
+    /// The error with which all requests fail, if any.
     fn failure(&self) -> Option<Error> {
         self.stopped().or_else(|| lock_mutex(&self.0.health).failure.clone())
     }

@@ -51,7 +51,7 @@ impl std::fmt::Display for StoreLocation {
     }
 }
 
-/// Shows no password.
+/// Like `Display`, hides the password.
 impl std::fmt::Debug for StoreLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{self}")
@@ -59,7 +59,7 @@ impl std::fmt::Debug for StoreLocation {
 }
 
 impl StoreLocation {
-    /// Opens it, creating the tables if there are none.
+    /// Opens the location, creating the tables if there are none.
     pub(crate) fn open(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
         Ok(match self {
             StoreLocation::Folder(folder) => Box::new(Sqlite::open(folder, wait)?),
@@ -67,7 +67,7 @@ impl StoreLocation {
         })
     }
 
-    /// Opens it, but fails for a folder without a database.
+    /// Opens the location, but fails for a folder without a database.
     pub(crate) fn open_existing(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
         self.check_exists()?;
         self.open(wait)

@@ -22,7 +22,8 @@ pub(crate) enum StoredBody {
     Create {
         config: Box<Config>,
         secret: u64,
-        /// The learning rules in force; none in entries of earlier programs.
+        /// The version of the learning rules in force ([`RULES`]); none in entries of earlier
+        /// programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rules: Option<u64>,
     },
@@ -35,7 +36,8 @@ pub(crate) enum StoredBody {
         first: u64,
         added: u64,
         rescored: u64,
-        /// Items that an evaluator scored for the first time, as ranges of numbers.
+        /// Items that an evaluator scored for the first time, as ranges of numbers; none in entries
+        /// of earlier programs or without rescored items.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         newly: Option<Vec<(u64, u64)>>,
     },
@@ -45,11 +47,12 @@ pub(crate) enum StoredBody {
         filter: Filter,
         model: u64,
         until: i64,
-        /// The most random checks of the claim. None in earlier entries: then the share, rounded
-        /// up.
+        /// The most random checks of the claim. In entries of earlier programs none; then it is `k`
+        /// times the share, rounded up.
         #[serde(default, rename = "audits", skip_serializing_if = "Option::is_none")]
         random_checks: Option<u32>,
-        /// The learning rules of the claim's model; none in entries of earlier programs.
+        /// The version of the learning rules of the claim's model; none in entries of earlier
+        /// programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rules: Option<u64>,
         picked: u64,

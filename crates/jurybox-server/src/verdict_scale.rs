@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 /// The largest absolute reward of any scale.
 pub(crate) const UTMOST: f64 = 1e100;
-/// The rewards allowed in a queue without a scale, before it has others.
+/// The range of rewards in a queue without a scale, unless it has rewards outside from an earlier
+/// scale.
 pub(crate) const UNSAID: (f64, f64) = (0.0, 1.0);
 /// The most labels of a scale.
 const MOST_LABELS: usize = 1000;
@@ -41,7 +42,8 @@ impl std::fmt::Display for VerdictScale {
 }
 
 impl VerdictScale {
-    /// Refuses scales with ends that are not usable, and labels that are not within them.
+    /// Refuses unusable ends, too many labels, invalid labels, and rewards of labels outside the
+    /// ends.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(format!("reward: {what}")));
         let usable = |end: f64| end.abs() <= UTMOST;
@@ -72,7 +74,8 @@ impl VerdictScale {
         (self.lowest..=self.highest).contains(&reward)
     }
 
-    /// The reason why a reward with this label does not fit the scale, if it does not.
+    /// The reason why a reward with this label does not fit the scale, or none if it fits. A label
+    /// that the scale does not list fits.
     pub(crate) fn mismatch(&self, label: Option<&str>, reward: f64) -> Option<String> {
         if !self.contains(reward) {
             return Some(format!("reward {reward} is not on the queue's scale, {self}"));
@@ -84,7 +87,7 @@ impl VerdictScale {
     }
 }
 
-/// The reward of a verdict with a label, a reward, or both. Err says why they do not fit the scale.
+/// The reward of a verdict that has a label, a reward, or both. Err is the reason for refusing it.
 pub(crate) fn reward_of(
     scale: Option<&VerdictScale>,
     label: Option<&str>,

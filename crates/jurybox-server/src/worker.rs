@@ -1,5 +1,6 @@
 //! The worker: the loop of a queue writer's thread. It answers waiting requests in batches, and
-//! gives rankings and refolds to the background threads. It sleeps while there is nothing to do.
+//! gives rankings and folds of the log to the background threads. It sleeps while there is nothing
+//! to do.
 
 use crate::Error;
 use crate::background::{BackgroundPool, BackgroundTask, TaskOutcome, TaskReport};
@@ -12,11 +13,11 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The most requests of one transaction.
+/// The most requests of one batch.
 const BATCH: usize = 64;
 /// How long to wait for callers that were answered together and are about to ask again.
 const GATHER: Duration = Duration::from_millis(1);
-/// How often a failing database is tried while nobody asks.
+/// How often a failing database is tried, and how often to see whether verdicts can be learnt.
 const PROBE: Duration = Duration::from_secs(1);
 /// How long verdicts past their undo window wait for an entry before a `settle` entry is written.
 const QUIET: Duration = Duration::from_secs(5);
@@ -38,25 +39,25 @@ pub(crate) struct Worker {
     bell: SyncSender<WriterMessage>,
     busy: bool,
     rests_until: Instant,
-    /// A jury that was refolded up to an entry but became stale meanwhile. It can still rank, as
-    /// the model of that entry.
+    /// A jury of a new fold that could not be installed or was stale at once. It can still rank, as
+    /// the model of the entry up to which it was folded.
     spare: Option<(u64, Box<Jury>)>,
-    /// The learner's mark when the present model was made; none if a new ranking is due in any
-    /// case.
+    /// The learner's mark when the present model was made; none if a new ranking is due whatever
+    /// the mark is.
     mark: Option<(jurybox::Seen, u64)>,
     rankings: u64,
-    /// When a failing database was last tried.
+    /// When the database was last tried.
     probed: Instant,
-    /// When the last request came, until memory has been freed since.
+    /// When the last request came; none once memory has been freed since.
     worked: Option<Instant>,
     /// Tells the monitor that something was written.
     wrote: SyncSender<()>,
 }
 
-/// The reason for which the answering thread ended.
+/// Why the answering thread ended.
 #[derive(PartialEq)]
 enum WorkerExit {
-    /// Nobody asks, and nothing is left to do.
+    /// No message came, and nothing is left to do.
     Idle,
     Stopped,
 }
@@ -93,7 +94,7 @@ impl Worker {
 
     pub(crate) fn run(mut self, inbox: &mut Receiver<WriterMessage>) {
         // An allocator keeps memory per thread. So the answering thread ends when idle, and this
-        // one, which allocates nothing, waits for the next message.
+        // thread, which hardly allocates, waits for the next message.
         let mut first = None;
         while self.work(inbox, first) == WorkerExit::Idle {
             first = inbox.recv().ok();
@@ -118,7 +119,7 @@ impl Worker {
 
     /// Answers messages until told to stop, or until nobody asks and nothing is left to do.
     fn serve(&mut self, inbox: &mut Receiver<WriterMessage>, mut first: Option<WriterMessage>) -> WorkerExit {
-        // How many requests the last transaction had.
+        // How many requests the last batch had.
         let mut together = 0;
         loop {
             let seen = self.seen.swap(self.writer.replica.live.seq, Ordering::Relaxed);
@@ -167,8 +168,8 @@ impl Worker {
                 let blocking = answers
                     .iter()
                     .find_map(|answer| answer.as_ref().err().filter(|error| error.blocks_everything()));
-                // A small successful write does not prove that the disk has room again: that is
-                // probed.
+                // A small successful write does not prove that the disk has room again, so that is
+                // tried separately.
                 if blocking.is_some() || !matches!(lock_mutex(&self.health).failure, Some(Error::DiskFull(_)))
                 {
                     self.note(blocking);
@@ -180,11 +181,12 @@ impl Worker {
                 }
                 self.writer.finish_batch();
             } else if moved {
-                // What cannot be read now is read before the next answer.
+                // If this fails, the entries are read before the next answer.
                 drop(self.writer.look());
             } else if self.probed.elapsed() >= PROBE {
                 self.writer.scrub();
-                // Callers that were refused may not come back, so the error is probed without them.
+                // Callers that were refused may not come back, so the database is tried without
+                // them.
                 if !self.probe() && self.writer.lesson_is_due(QUIET) {
                     // A failed `settle` entry is tried again in a second, or comes with the next
                     // entry.
@@ -195,7 +197,7 @@ impl Worker {
         }
     }
 
-    /// Probes again whether requests still fail. False if they did not fail before.
+    /// Tries again whether requests still fail. False if they did not fail before.
     fn probe(&mut self) -> bool {
         self.probed = Instant::now();
         let Some(failure) = lock_mutex(&self.health).failure.clone() else { return false };
@@ -241,18 +243,19 @@ impl Worker {
                         self.mark = None;
                     }
                 }
-                // A failed task is tried again after the rest.
                 TaskOutcome::Refolded(Ok(learner)) => {
                     let model = learner.ranking().map(|jury| (learner.seq(), Box::new(jury)));
                     let taken = self.writer.install_learner(*learner);
-                    // If revisions come faster than folds, the stale jury is better than no new
-                    // ranking.
+                    // If revisions come faster than folds, a ranking by the stale jury is better
+                    // than no new ranking.
                     if taken.is_err() || self.writer.replica.learner.is_stale() {
                         self.spare = model.ok();
                     }
-                    // The new learner may have the same mark, having learnt something else.
+                    // The new learner may have the same mark although it has learnt something else.
                     self.mark = None;
                 }
+                // A refold that failed is tried again after the rest, because the learner is still
+                // stale.
                 TaskOutcome::Ranked(Err(_), _) | TaskOutcome::Refolded(Err(_)) => {}
             }
         }

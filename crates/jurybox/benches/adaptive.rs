@@ -1,11 +1,15 @@
 //! What `adaptive` costs, as ratios to bare loops timed in the same run.
 //!
-//! `cargo bench -p jurybox --bench adaptive` prints what it takes to value a row, complete or with
-//! gaps, beside one bare table lookup per score; the first hundred rounds at several widths; single
-//! fits; a round over the first two thousand, a fit and an item for each kind of rewards (`--
-//! costs` alone checks what is claimed); and choosing from a million items with and without an
-//! audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named
-//! so.
+//! `cargo bench -p jurybox --bench adaptive` prints five tables, and `-- values` only the named
+//! one:
+//!
+//! - `values`: the value of a row, complete or with gaps, beside one table lookup per score;
+//! - `rounds`: a round over the first hundred, at several numbers of evaluators;
+//! - `fits`: single fits;
+//! - `costs`: a round over the first two thousand, a fit and an item, for each kind of rewards;
+//! - `choose`: choosing from a million items, with and without exploration.
+//!
+//! What is compared takes turns, and the best turn counts.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scratch};
@@ -18,7 +22,8 @@ use std::time::Instant;
 const ITEMS: usize = 60;
 const K: usize = 10;
 
-/// A world whose scores are curved: the reward plus noise, through the logistic function.
+/// A world of standard normal rewards; a score is the logistic function of twice the reward plus
+/// noise.
 struct World {
     rng: ChaCha8Rng,
     evaluators: usize,
@@ -33,7 +38,7 @@ impl World {
         StandardNormal.sample(&mut self.rng)
     }
 
-    /// Rewards and scores of so many items; each score missing with that probability.
+    /// Rewards and scores of `items` items; each score is missing with probability `missing`.
     fn items(&mut self, items: usize, missing: f64) -> (Vec<f64>, Vec<f64>) {
         let rewards: Vec<f64> = (0..items).map(|_| self.normal()).collect();
         let mut table = Vec::with_capacity(items * self.evaluators);
@@ -53,7 +58,7 @@ fn jury(spec: &str, evaluators: usize) -> Jury {
     Jury::new(&spec.parse().expect("a sound spec"), evaluators).expect("a known policy")
 }
 
-/// Sees one round, and learns its first rows.
+/// Observes one round, and learns the rewards of its first `labels` rows.
 fn teach(jury: &mut Jury, rewards: &[f64], table: &[f64], labels: usize) {
     let scores = jury.scores(table).expect("sound scores");
     jury.observe(&scores, 0).expect("a sound round");
@@ -86,7 +91,7 @@ fn main() {
     }
 }
 
-/// A row's value, beside one read of a table per score.
+/// Times the value of a row, beside one table lookup per score.
 fn values() {
     const J: usize = 10;
     const ROWS: usize = 4096;
@@ -138,7 +143,7 @@ fn values() {
     }
 }
 
-/// Plays rounds, and learns what was picked.
+/// Plays rounds, and learns the rewards of the picks.
 fn play(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)]) {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut picks = Vec::new();
@@ -157,7 +162,7 @@ fn play(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)]) {
     }
 }
 
-/// The first hundred rounds on average, with all the fits that are made as labels come in.
+/// Times a round, averaged over the first hundred with all their fits.
 fn first_rounds() {
     println!("\na round of {ITEMS} items, K = {K}, on average over the first 100, in microseconds");
     println!("{:12} {:>9} {:>9} {:>9} {:>14}", "evaluators", "adaptive", "with gaps", "lin-ucb", "/ lin-ucb");
@@ -184,7 +189,7 @@ fn first_rounds() {
     }
 }
 
-/// One fit, by width and number of labels.
+/// Times one fit and the value of one item, by numbers of evaluators and labels.
 fn fits() {
     println!("\none fit, in milliseconds");
     println!("{:>10} {:>8} {:>10}", "evaluators", "labels", "ms");
@@ -213,16 +218,17 @@ fn fits() {
     }
 }
 
-/// A kind of rewards, and what the round of a world is with such: its rewards and its scores.
+/// The name of a kind of rewards, and a function that draws the rewards and scores of a round.
 type Kind = (&'static str, fn(&mut World) -> (Vec<f64>, Vec<f64>));
 
-/// The same round with rewards of few levels.
+/// A round of `World::items` whose rewards `level` makes ordinal.
 fn in_levels(world: &mut World, level: fn(f64) -> f64) -> (Vec<f64>, Vec<f64>) {
     let (rewards, table) = world.items(ITEMS, 0.0);
     (rewards.into_iter().map(level).collect(), table)
 }
 
-/// Rewards that depend on several scores at once: a product, two that must agree, and two lines.
+/// A round with interactions of scores: a product, a bonus where two are positive, and two linear
+/// terms.
 fn interacting(world: &mut World) -> (Vec<f64>, Vec<f64>) {
     let table: Vec<f64> = (0..ITEMS * world.evaluators).map(|_| world.normal()).collect();
     let reward = |x: &[f64]| {
@@ -234,20 +240,19 @@ fn interacting(world: &mut World) -> (Vec<f64>, Vec<f64>) {
     (rewards, table)
 }
 
-/// Seconds of work so far: of this thread alone where the system tells, since others may be at work
-/// too.
+/// Processor seconds of this thread so far where the system reports them, else seconds since
+/// `since`.
 fn worked(since: Instant) -> f64 {
-    // What is told is what it was at the last turn of the scheduler: so there is one now.
+    // The report is brought up to date when the scheduler runs, hence the yield.
     std::thread::yield_now();
     let told = std::fs::read_to_string("/proc/thread-self/schedstat");
     let told = told.ok().and_then(|told| told.split(' ').next()?.parse::<f64>().ok());
     told.map_or_else(|| since.elapsed().as_secs_f64(), |nanoseconds| nanoseconds * 1e-9)
 }
 
-/// What is asked of `adaptive`, by kind of rewards: a round with all fits of the first two
-/// thousand, a fit of 200 labels, and the value of an item in the end. Beside them `lin-ucb` over
-/// the same rounds, a fit of straight lines alone to the same labels, and one table lookup per
-/// score.
+/// Times, for each kind of rewards, a round averaged over the first 2,000, a fit to 200 labels, and
+/// the value of an item. Beside these: `lin-ucb` over the same rounds, a fit of straight lines
+/// alone, and one table lookup per score.
 fn costs() {
     const J: usize = 10;
     const ROUNDS: usize = 2000;
@@ -321,7 +326,7 @@ fn costs() {
     }
 }
 
-/// A million items, with and without a round that may explore.
+/// Times choosing from a million items, with and without exploration.
 fn choose() {
     const J: usize = 10;
     let mut world = World::new(J);

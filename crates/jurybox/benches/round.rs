@@ -1,11 +1,13 @@
 //! What a round costs, as ratios to bare hand-written loops timed in the same run.
 //!
-//! `cargo bench -p jurybox` prints, for every policy, a round of 60 items x 10 evaluators with K =
-//! 10 (check the scores, choose, observe, learn), its ratio to the bare loop for ESAG, and for
-//! lin-ucb its ratio to a bare ridge loop; then ranking 10^7 rows x 10 in memory beside a plain sum
-//! over the same bytes. Contestants take turns, and the best of many turns counts, so that a noisy
-//! neighbour slows both or neither. `cargo bench -p jurybox --bench round -- esag lin-ucb` times
-//! only those.
+//! `cargo bench -p jurybox --bench round` first prints, for every policy, the time of a round:
+//! check the scores, choose, observe, learn. A round has 60 items, 10 evaluators and K = 10. Beside
+//! it are its ratios to bare loops for ESAG and for ridge LinUCB.
+//!
+//! Then it prints the mean time of a round of `adaptive` and of `lin-ucb` over the first 200 to
+//! 20,000 rounds. Last is the time to rank 10^7 rows in memory, beside a plain sum of the same
+//! numbers. Contestants take turns and the best turn counts, against noise from other programs. `--
+//! esag lin-ucb` times only the rounds of these policies.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scores, Spec, Weights, policies, top_k};
@@ -23,8 +25,9 @@ const ROUNDS: usize = 256;
 struct Data {
     sigma: Vec<f64>,
     alpha: Vec<f64>,
-    /// Linear scores, and the same through the logistic link.
+    /// Scores of each round, linear in the rewards.
     linear: Vec<Vec<f64>>,
+    /// The linear scores through the logistic link.
     logistic: Vec<Vec<f64>>,
     rewards: Vec<Vec<f64>>,
 }
@@ -49,7 +52,7 @@ fn data() -> Data {
     Data { sigma, alpha, linear, logistic, rewards }
 }
 
-/// ESAG as one would write it by hand for this width: no checks, no options, no receipts.
+/// ESAG as one would write it by hand for this width, without checks, options or receipts.
 struct BareEsag {
     sum: [f64; J],
     count: f64,
@@ -83,7 +86,7 @@ impl BareEsag {
     }
 }
 
-/// Ridge LinUCB by hand: an explicit inverse, updated example by example.
+/// Ridge LinUCB by hand, with an explicit inverse that each example updates.
 struct BareLinUcb {
     inverse: [[f64; J]; J],
     b: [f64; J],
@@ -138,7 +141,7 @@ impl BareLinUcb {
     }
 }
 
-/// A jury and everything around it that a caller would keep.
+/// A jury with the buffers that a caller would keep.
 struct BenchedJury {
     name: String,
     jury: Jury,
@@ -183,7 +186,7 @@ impl BenchedJury {
     }
 }
 
-/// Best time per round of each contestant, in nanoseconds; they take turns.
+/// Best time per round of each contestant, in nanoseconds; contestants take turns.
 fn race(contestants: &mut [Box<dyn FnMut(usize) + '_>], turns: usize) -> Vec<f64> {
     let mut best = vec![f64::INFINITY; contestants.len()];
     for _ in 0..turns {
@@ -232,7 +235,7 @@ fn rounds(data: &Data) {
         let tables = if jury.logistic { &data.logistic } else { &data.linear };
         contestants.push(Box::new(move |i| jury.round(&tables[i], &data.rewards[i])));
     }
-    // The fewer they are, the more turns each can have.
+    // Fewer contestants have more turns each.
     let turns = 6000 / contestants.len();
     let times = race(&mut contestants, turns);
     let (esag, ucb) = (times[0], times[1]);
@@ -245,8 +248,8 @@ fn rounds(data: &Data) {
     }
 }
 
-/// What a round costs on average when the beginning counts, with all the fits that `adaptive` makes
-/// as it learns.
+/// Times a round on average from the first one on, with all the fits that `adaptive` makes as it
+/// learns.
 fn from_the_start(data: &Data) {
     println!("\na round on average, counted from the first one");
     println!("{:20} {:>9} {:>9} {:>9}", "rounds", "adaptive", "lin-ucb", "ratio");
@@ -273,7 +276,7 @@ fn ranking() {
     let (mut sum, mut rank) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..5 {
         let start = Instant::now();
-        // Eight running sums: as fast as the memory delivers.
+        // Eight running sums, so that memory is the limit.
         let mut sums = [0.0; 8];
         for chunk in table.chunks_exact(8) {
             for (s, x) in sums.iter_mut().zip(chunk) {

@@ -1,36 +1,42 @@
-//! The theorems as numbers: suboptimality gaps (Lemmas 1 and 2), regret bounds (Theorems 1 and 2),
-//! and the certificate of Theorem 3.
+//! The bounds of the paper as numbers: suboptimality gaps of the oracle (Lemmas 1 and 2), regret of
+//! policies (Theorems 1 and 2), and the certificate of Theorem 3.
 //!
-//! The bounds hold with probability `1 - delta` and are far above any measured curve; what they
-//! show is the shape.
+//! The paper is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations". Each bound holds
+//! with probability at least `1 - delta`. The bounds are loose: their growth is informative, their
+//! size is not.
 //!
-//! **Differences from the paper.** Every bound is for the oracle with weights `w_j = (alpha_j /
-//! sigma_j^2) / |alpha/sigma|^2`, so that `<w, alpha> = 1`. Constants are those of the paper's
-//! appendix, except where its printed formula does not follow from its own steps under these
-//! weights:
+//! **Symbols.** J evaluators have gains alpha and noise levels sigma. The oracle has the
+//! inverse-variance weights `w_j = (alpha_j / sigma_j^2) / |alpha/sigma|^2`, so that `<w, alpha> =
+//! 1`. `|x|` is the 2-norm, T the number of rounds, K the picks and K_max the items of a round. `g`
+//! is the link and `c_g` its smallest slope. `ln` without an argument is the logarithmic term of
+//! the same formula.
 //!
-//! - Norm of the oracle's weights. Printed: `1 / abs(alpha/sigma)`, its value only for sigma = 1.
-//!   Here: `abs(alpha/sigma^2) / abs(alpha/sigma)^2`.
-//! - Lemma 1, second term. Printed: `K sqrt(J)`: the factor 2 of the first step is lost. Here: `2 K
-//!   sqrt(J)`.
-//! - Lemmas 1 and 2, first term. Printed: `K ln(e K_max/delta)` under the root, which follows from
-//!   K = 2 on. Here: `2 ln(2 e K_max/delta)` where that is more: at K = 1.
-//! - Theorem 1, rounds of warm-up. Printed: `128 max(sigma) ln + lambda abs(alpha)^2`, without the
-//!   slope of the link. Here: `128 (max(sigma) sqrt(ln) + sqrt(lambda) abs(alpha))^2 / c_g^2`: what
-//!   `beta_t <= min(alpha)/8` asks for.
-//! - Theorems 1 and 2, price of the warm-up. Printed: 1, or `2 / abs(alpha/sigma)`, a round. Here:
-//!   `2 abs(w) Phi` a round, as in every other step.
-//! - Theorem 1, error of alpha. Printed: `max(sigma) (sqrt(ln) + sqrt(lambda) abs(alpha))`. Here:
-//!   sigma multiplies the first term only, as in the lemma it comes from.
-//! - Theorem 1, S. Printed: 2-norms, for an error known in its largest entry. Here: 1-norms, as
-//!   Hoelder's inequality needs.
-//! - Theorem 2, L. Printed: `C sqrt(2 ln)`. Here: `abs(alpha) C sqrt(2 ln)`, as in the last line of
-//!   its proof.
-//! - Phi. Printed: of the scores. Here: of `g^-1` of the scores, in which regret is counted: noise
-//!   over c_g. The same for the identity.
+//! **Differences from the paper.** Constants are those of its appendix, except where a printed
+//! formula does not follow from its own proof for these weights:
 //!
-//! At sigma = 1 the norm of the weights, the cost of exploring and, for one evaluator, the cost of
-//! estimating are as printed.
+//! - Norm of the oracle's weights. Printed: `1 / |alpha/sigma|`, which is right for sigma = 1.
+//!   Here: `|alpha/sigma^2| / |alpha/sigma|^2`.
+//! - Lemma 1, numerator of the second term. Printed: `K sqrt(J)`, which loses a factor 2 of the
+//!   proof. Here: `2 K sqrt(J)`.
+//! - Lemmas 1 and 2, under the root of the first term. Printed: `K ln(e K_max/delta)`, which is too
+//!   small for K = 1. Here: `2 ln(2 e K_max/delta)` for K = 1, as printed for larger K.
+//! - Theorem 1, rounds of the warm-up. Printed: `128 max(sigma) ln + lambda |alpha|^2`, without the
+//!   slope of the link. Here: `128 (max(sigma) sqrt(ln) + sqrt(lambda) |alpha|)^2 / c_g^2`, from
+//!   the condition `beta_t <= min |alpha_j| / 8` on the error beta_t of alpha.
+//! - Theorems 1 and 2, cost of a round of the warm-up. Printed: 1 and `2 / |alpha/sigma|`. Here: `2
+//!   |w| Phi` in both.
+//! - Theorem 1, error of alpha. Printed: `max(sigma) (sqrt(ln) + sqrt(lambda) |alpha|)`. Here:
+//!   sigma multiplies the first term only, as in the lemma that is used.
+//! - Theorem 1, S (sensitivity of the weights to errors in alpha). Printed: the 2-norms of
+//!   alpha/sigma^2 and of 1/sigma^2 in the first factor. Here: their 1-norms, because only the
+//!   largest error of an entry is bounded (Hoelder's inequality).
+//! - Theorem 2, first term of L. Printed: `C sqrt(2 ln)`. Here: `|alpha| C sqrt(2 ln)`, as in the
+//!   last line of the proof.
+//! - Phi. Printed: a bound on summed scores. Here: a bound on summed `g^-1` of scores, with noise
+//!   divided by c_g, because regret is counted on that scale. Both agree for the identity link.
+//!
+//! For sigma = 1 and the identity link, the norm of the weights and the cost of exploring are as
+//! printed. For one evaluator the cost of estimating is too.
 
 mod certificate;
 
@@ -67,33 +73,34 @@ use std::f64::consts::E;
 pub struct Problem {
     /// Gains of the evaluators.
     pub alpha: Vec<f64>,
-    /// Their noise levels.
+    /// Noise levels of the evaluators (standard deviations).
     pub sigma: Vec<f64>,
     /// Picks per round.
     pub k: usize,
     /// Items per round, K_max.
     pub items: usize,
-    /// Probability that a bound fails.
+    /// The largest probability with which a bound may fail.
     pub delta: f64,
-    /// E r.
+    /// E[r], the mean reward.
     pub mean_reward: f64,
-    /// E r^2.
+    /// E[r^2], the mean squared reward.
     pub mean_square_reward: f64,
     /// C: rewards lie in [0, C].
     pub max_reward: f64,
-    /// The largest |alpha_j r|: the largest noiseless score on the scale of g^-1.
+    /// A bound on |alpha_j r|, the noiseless scores on the scale of g^-1. It is used as given, not
+    /// checked against the other fields.
     pub max_score: f64,
-    /// c_g: the smallest slope of the link; 1 for the identity.
+    /// c_g: the smallest slope of the link g; 1 for the identity.
     pub min_slope: f64,
 }
 
 impl Problem {
-    /// ||alpha / sigma||, the signal-to-noise ratio of the whole jury.
+    /// |alpha / sigma|, the signal-to-noise ratio of the whole jury.
     fn signal(&self) -> f64 {
         norm(self.pairs().map(|(a, s)| a / s))
     }
 
-    /// The norm of the oracle's weights.
+    /// The 2-norm of the oracle's weights.
     ///
     /// ```
     /// # use jurybox::bounds::Problem;
@@ -125,25 +132,25 @@ impl Problem {
         self.alpha.iter().filter(|a| **a != 0.0).map(|a| a * a).fold(f64::INFINITY, f64::min)
     }
 
-    /// Lemma 2: bound on the oracle's suboptimality gap in the linear case. With its weights, |w
-    /// sigma| = 1 / |alpha/sigma|.
+    /// Lemma 2: bound on the oracle's suboptimality gap in the linear case. The oracle's weights
+    /// have |w sigma| = 1 / |alpha/sigma|.
     pub fn gap_linear(&self) -> f64 {
         let (k, odds) = (self.k as f64, self.items as f64 * E / self.delta);
-        // The union bound over all sets of K items gives 2 ln(2 odds / K); the paper's K ln(odds)
-        // is larger from K = 2 on.
+        // The union bound over all sets of K items gives 2 ln(2 odds / K). The paper's K ln(odds)
+        // is at least as large from K = 2 on.
         let tail = (k * odds.ln()).max(2.0 * (2.0 * odds / k).ln());
         2.0 * k * tail.sqrt() / self.signal()
     }
 
-    /// Lemma 1: bound on the oracle's gap in the generalised linear case, with a term that does not
-    /// vanish with J.
+    /// Lemma 1: bound on the oracle's suboptimality gap in the generalised linear case. Its second
+    /// term does not vanish as the number of evaluators grows.
     pub fn gap_glm(&self) -> f64 {
         let extra = 2.0 * self.k as f64 * (self.alpha.len() as f64).sqrt() / self.signal();
         (self.gap_linear() + extra) / self.min_slope
     }
 
-    /// Phi: bound on the norm of the summed scores of any K items on the scale of g^-1, over T
-    /// rounds.
+    /// Phi: bound on the norm of the summed scores of any K items on the scale of g^-1, over
+    /// `rounds` rounds.
     fn phi(&self, rounds: f64) -> f64 {
         let (k, j) = (self.k as f64, self.alpha.len() as f64);
         let tail = (2.0 * E * self.items as f64 * rounds / (k * self.delta)).ln();
@@ -151,35 +158,37 @@ impl Problem {
             + 2.0 * k * j * self.max_score
     }
 
-    /// S: the sensitivity of the weights to an error in alpha. The norms are of alpha / sigma^2 and
-    /// of 1 / sigma^2: 1-norms if the largest error of any entry is known, 2-norms if the length of
-    /// the error is.
+    /// S: the sensitivity of the weights to an error in alpha. `weighted` is a norm of alpha /
+    /// sigma^2 and `inverse` one of 1 / sigma^2. Both are 1-norms if the error of each entry is
+    /// bounded, and 2-norms if the length of the error is.
     fn sensitivity(&self, weighted: f64, inverse: f64) -> f64 {
         let fourth = norm(self.sigma.iter().map(|s| s.powi(-2)));
         (weighted + inverse) * self.weight_norm() / self.signal().powi(2) + fourth / self.signal().powi(2)
     }
 
-    /// Theorem 1: regret of `eps-greedy` over `rounds` rounds.
+    /// Theorem 1: bound on the regret of `eps-greedy` over `rounds` rounds, for exploration with
+    /// probability `eps` and ridge `lambda`.
     pub fn regret_eps_greedy(&self, rounds: u64, eps: f64, lambda: f64) -> f64 {
         let t = rounds as f64;
         self.exploring(t, eps) + self.warm_up(t, eps, lambda) + self.estimating(t, eps, lambda)
     }
 
-    /// The cost of exploring: each such round may cost 2 |w| Phi, and there may be more of them
-    /// than eps T.
+    /// Bound on the cost of exploring: 4 |w| Phi times a bound on the number of exploring rounds,
+    /// which is larger than the mean eps T.
     fn exploring(&self, t: f64, eps: f64) -> f64 {
         4.0 * self.phi(t) * self.weight_norm() * ((2.0 * t * (4.0 * t / self.delta).ln()).sqrt() + eps * t)
     }
 
-    /// The numerator of beta_t c_g: the error of alpha times the root of the number of explored
-    /// rounds.
+    /// The numerator of the error of alpha after `t` rounds. Its denominator is c_g times the root
+    /// of the summed squared rewards of the explored picks.
     fn error(&self, t: f64, lambda: f64) -> f64 {
         let logs = (1.0 + 2.0 * t / lambda).ln() + (8.0 * t * self.alpha.len() as f64 / self.delta).ln();
         self.max_sigma() * logs.sqrt() + lambda.sqrt() * self.alpha_norm()
     }
 
-    /// The cost of the warm-up: the rounds until beta_t is below an eighth of every gain and below
-    /// 1, each at 2 |w| Phi.
+    /// The cost of the warm-up, at 2 |w| Phi a round. It lasts until two conditions hold. The error
+    /// of alpha is at most an eighth of the smallest non-zero gain and at most 1 (`precise`). The
+    /// summed squared rewards of explored picks are near their mean (`settled`).
     fn warm_up(&self, t: f64, eps: f64, lambda: f64) -> f64 {
         let explored = eps * self.k as f64 * self.mean_square_reward;
         let precise = 2.0
@@ -198,7 +207,8 @@ impl Problem {
             * self.sensitivity(weighted, inverse)
     }
 
-    /// Theorem 2: regret of `esag` over `rounds` rounds with a constant number of items.
+    /// Theorem 2: bound on the regret of `esag` over `rounds` rounds with a constant number of
+    /// items.
     pub fn regret_esag(&self, rounds: u64) -> f64 {
         let (t, k, j) = (rounds as f64, self.k as f64, self.alpha.len() as f64);
         let l = self.alpha_norm() * self.max_reward * (2.0 * (16.0 * j * t / self.delta).ln()).sqrt()
@@ -229,7 +239,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// Simple numbers, so that every term can be computed by hand.
+    /// A problem with simple numbers, so that tests can compute every term by hand.
     fn problem(alpha: &[f64], sigma: &[f64]) -> Problem {
         Problem {
             alpha: alpha.to_vec(),
@@ -259,8 +269,8 @@ mod tests {
             let weights = crate::Weights::oracle(&alpha, &sigma).unwrap().as_slice().to_vec();
             near(problem(&alpha, &sigma).weight_norm(), norm(weights.iter().copied()));
         }
-        // By hand: equal sigmas give sigma-free weights, so the printed 1 / |alpha/sigma| is off by
-        // the factor sigma.
+        // Equal sigmas give weights without sigma, so the printed 1 / |alpha/sigma| is off by the
+        // factor sigma.
         near(problem(&[3.0, 4.0], &[1.0, 1.0]).weight_norm(), 1.0 / 5.0);
         near(problem(&[3.0, 4.0], &[10.0, 10.0]).weight_norm(), 1.0 / 5.0);
         near(1.0 / problem(&[3.0, 4.0], &[10.0, 10.0]).signal(), 10.0 / 5.0);
@@ -276,12 +286,12 @@ mod tests {
         near(Problem { min_slope: 0.25, ..equal.clone() }.gap_glm(), 20.0 * tail + 40.0);
         let unequal = problem(&[3.0, 4.0], &[1.0, 2.0]); // |alpha/sigma|^2 = 9 + 4
         near(unequal.gap_glm(), (20.0 * tail + 20.0 * 2_f64.sqrt()) / 13_f64.sqrt());
-        // A single pick: the proof gives 2 ln(2 e n / delta), more than the printed term.
+        // For a single pick the proof gives 2 ln(2 e n / delta) for n items, more than is printed.
         near(Problem { k: 1, ..equal }.gap_linear(), 2.0 * (2.0 * (120.0 * E / 0.05).ln()).sqrt() / 4.0);
     }
 
-    /// Lemma 2 as an experiment: no gap in 20,000 rounds is above the bound, though one in twenty
-    /// may be.
+    /// Lemma 2 in 20,000 simulated rounds: the gap exceeds the bound in at most a share delta = 1 /
+    /// 20 of them.
     #[test]
     fn the_oracles_gap_stays_below_lemma_2_also_for_unequal_sigmas() {
         let (alpha, sigma) = ([1.0, 0.5, 1.5], [2.0, 0.3, 5.0]);
@@ -302,7 +312,7 @@ mod tests {
         assert!(above <= 20_000 / 20, "{above}");
     }
 
-    /// The terms that the appendix prints for Theorem 1, for a link of slope 1.
+    /// The three terms that the appendix prints for Theorem 1, for the identity link.
     fn printed(p: &Problem, t: f64, eps: f64, lambda: f64) -> [f64; 3] {
         let (k, j) = (p.k as f64, p.alpha.len() as f64);
         let logs = (1.0 + 2.0 * t / lambda).ln() + (8.0 * t * j / p.delta).ln();
@@ -328,8 +338,7 @@ mod tests {
         near(many.exploring(t, eps), printed(&many, t, eps, lambda)[0]);
         let one = problem(&[1.5], &[1.0]);
         near(one.estimating(t, eps, lambda), printed(&one, t, eps, lambda)[2]);
-        // The longer of the two warm-ups is here that of the rewards; a round of it costs 2 |w|
-        // Phi.
+        // Here the rewards settle last; each round of the warm-up costs 2 |w| Phi.
         let price = 2.0 * one.weight_norm() * one.phi(t);
         near(one.warm_up(t, eps, lambda), printed(&one, t, eps, lambda)[1] * price);
     }
@@ -337,8 +346,8 @@ mod tests {
     #[test]
     fn away_from_sigma_one_the_terms_are_those_of_the_oracles_weights() {
         let (t, eps, lambda) = (1e4, 0.05, 0.1);
-        // Equal noise everywhere: the weights do not depend on it, the printed ones are too long by
-        // a factor sigma.
+        // With equal noise the weights do not depend on sigma, and the printed norm is too large by
+        // the factor sigma.
         let equal = problem(&[0.5, 1.0, 1.5], &[4.0; 3]);
         near(equal.exploring(t, eps), printed(&equal, t, eps, lambda)[0] / 4.0);
         // By hand for (3, 4) and (1, 2): w = (3, 1) / 13, |w| = sqrt(10) / 13.
@@ -353,7 +362,7 @@ mod tests {
             unequal.estimating(t, eps, lambda),
             24.0 * unequal.phi(t) * (2.0 * t / (eps * 10.0)).sqrt() * error * s,
         );
-        // The warm-up with small rewards, where precision decides: sigma squared.
+        // With small rewards `precise` decides; it grows with the squared noise.
         let calm = Problem { max_reward: 0.1, ..problem(&[1.0], &[7.0]) };
         let logs = (1.0 + 2.0 * t / lambda).ln() + (8.0 * t / 0.05).ln();
         let rounds = 128.0 * (7.0 * logs.sqrt() + lambda.sqrt()).powi(2) / (eps * 10.0);
@@ -377,7 +386,7 @@ mod tests {
     #[test]
     fn regret_bounds_grow_as_the_theorems_say() {
         let problem = problem(&[1.0; 10], &[1.0; 10]);
-        // In the leading term: sqrt(T log T) and T^(2/3), up to the logarithms in Phi and L.
+        // Growth from T = 1e10 to 1e12: powers 1/2 and 2/3, up to logarithms.
         let slope = |f: &dyn Fn(f64) -> f64| (f(1e12) / f(1e10)).ln() / 100_f64.ln();
         let esag = slope(&|t| problem.regret_esag(t as u64));
         let eps = slope(&|t| problem.regret_eps_greedy(t as u64, t.powf(-1.0 / 3.0), 0.1));

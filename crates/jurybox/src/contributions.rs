@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The contributions of the evaluators to an item's value, and a base; their sum is the value.
+/// The contributions of the evaluators to an item's value, and a base. Their sum is the value.
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
@@ -17,14 +17,15 @@ use serde::Serialize;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contributions {
-    /// The value without any score: an intercept, a prior mean, or an exploration bonus.
+    /// The part of the value that belongs to no evaluator: an intercept, a prior mean, or an
+    /// exploration bonus. Minus infinity for an item that comes last for lack of scores.
     pub base: f64,
     /// Contributions in column order; 0 for a missing score.
     pub each: Vec<f64>,
 }
 
 impl Contributions {
-    /// The value of the item: base plus contributions.
+    /// The value of the item: the base plus all contributions.
     pub fn value(&self) -> f64 {
         self.base + self.each.iter().sum::<f64>()
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The error type of the library. Nothing has changed when it is returned.
+/// The error type of the library. A call that returns an error has changed nothing.
 ///
 /// ```
 /// use jurybox::{Error, Scores};
@@ -18,16 +18,16 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A score that is infinite, or whose square would overflow.
+    /// A score that is infinite or beyond ±1e100.
     #[error(
         "item {item}, evaluator {evaluator}: score {value} is not usable; a score is a number within ±1e100, or NaN where it is missing"
     )]
     Score {
         /// Row of the offending score.
         item: usize,
-        /// Column of the offending score.
+        /// The evaluator of the offending score.
         evaluator: EvaluatorLabel,
-        /// The score itself.
+        /// The offending score.
         value: f64,
     },
     /// The number of scores is not a whole number of rows.
@@ -43,9 +43,9 @@ pub enum Error {
     /// Scores with another number of columns than the jury has evaluators.
     #[error("{what} has {found} scores, but the jury has {expected} evaluators")]
     Width {
-        /// What had the wrong width.
+        /// The input that has the wrong width.
         what: String,
-        /// Its width.
+        /// The width of the input.
         found: usize,
         /// The number of evaluators.
         expected: usize,
@@ -58,12 +58,12 @@ pub enum Error {
         /// The number of items.
         items: usize,
     },
-    /// A reward that is not a finite number.
+    /// A reward that is NaN, infinite or beyond ±1e100.
     #[error("example {example}: reward {value} is not usable; a reward is a number within ±1e100")]
     Reward {
         /// Position in the batch.
         example: usize,
-        /// The reward itself.
+        /// The offending reward.
         value: f64,
     },
     /// A receipt that no pick of this policy can carry.
@@ -71,10 +71,10 @@ pub enum Error {
     Receipt {
         /// Position in the batch.
         example: usize,
-        /// What was wrong with it.
+        /// The reason for refusing the receipt.
         reason: String,
     },
-    /// Another number of reviewers than of examples.
+    /// The numbers of reviewers and of examples differ.
     #[error(
         "{found} reviewers for {expected} examples; pass one for each, none where nobody knows who judged"
     )]
@@ -84,41 +84,41 @@ pub enum Error {
         /// How many examples there are.
         expected: usize,
     },
-    /// A date in another unit than the dates before.
+    /// A date in another unit than the latest one.
     #[error(
         "time {at} and {latest}, the latest so far, are dates in different units (seconds, milliseconds, microseconds, \
          nanoseconds): use one"
     )]
     Unit {
-        /// The time itself.
+        /// The offending time.
         at: u64,
-        /// The latest before it.
+        /// The latest time before it.
         latest: u64,
     },
-    /// A time so large that sums would overflow.
+    /// A time later than 2^62.
     #[error("time {at} is later than 2^62, the latest there is")]
     Time {
-        /// The time itself.
+        /// The offending time.
         at: u64,
     },
     /// An invalid list of evaluators.
     #[error("evaluators: {0}")]
     Evaluators(String),
-    /// An unknown policy, or an option that it does not have or that is out of range.
+    /// An unknown policy, or options or evaluators that it cannot use.
     #[error("policy `{policy}`: {reason}")]
     Policy {
         /// The requested policy.
         policy: String,
-        /// What is wrong with it, and what would be right.
+        /// The reason, and what would be right.
         reason: String,
     },
-    /// A policy that does not pick by values alone, asked to pick by given values.
+    /// Picking by given values was asked of a policy that does not pick by values alone.
     #[error("`{policy}` picks by more than the values of items: it must see their scores")]
     ByMore {
-        /// Its name.
+        /// The name of the policy.
         policy: String,
     },
-    /// States with different policies, options or evaluators.
+    /// States that cannot be merged, for example of different policies, options or evaluators.
     #[error("these states cannot be merged: {0}")]
     Merge(String),
     /// A state that cannot be read.

@@ -1,4 +1,4 @@
-//! Evaluators: names, and the direction of their scores.
+//! The evaluators of a jury: their names, and the direction of their scores.
 
 use crate::error::Error;
 use crate::link::Link;
@@ -25,7 +25,7 @@ pub enum Direction {
     Context,
 }
 
-/// A name and a direction.
+/// An evaluator: its name and the direction of its scores.
 ///
 /// ```
 /// use jurybox::{Direction, Evaluator};
@@ -52,8 +52,8 @@ impl Evaluator {
 impl Evaluator {
     /// A column that names the group of an item. Any number is a group, such as the
     /// [code](crate::toolbox::code_of) of a name; NaN is no group. `adaptive` learns how weights
-    /// differ by group, and values items of unknown groups by the weights of all; other policies
-    /// refuse contexts.
+    /// differ by group. It values items of unknown groups by the weights that groups have in
+    /// common. Other policies refuse contexts.
     ///
     /// ```
     /// use jurybox::{Direction, Evaluator, Evaluators, Jury};
@@ -105,12 +105,13 @@ impl From<&String> for Evaluator {
 #[serde(try_from = "Vec<Evaluator>", into = "Vec<Evaluator>")]
 pub struct Evaluators(Vec<Evaluator>);
 
-/// The maximum number of evaluators. A state grows with its square, and a small file that names
+/// The maximum number of evaluators. Some states grow with its square, and a small file that names
 /// many must not exhaust a machine's memory.
 pub(crate) const MOST_EVALUATORS: usize = 2048;
 
 impl Evaluators {
-    /// Validates a list of evaluators; the error names the one that cannot be used.
+    /// Validates a list of evaluators. Errors if it is empty or too long, or if a name is blank or
+    /// repeated.
     pub fn new<E: Into<Evaluator>>(evaluators: impl IntoIterator<Item = E>) -> Result<Self, Error> {
         Self::try_from(evaluators.into_iter().map(Into::into).collect::<Vec<Evaluator>>())
     }
@@ -170,8 +171,8 @@ impl Evaluators {
         self.are_low().any(|low| low)
     }
 
-    /// Turns the direction of the evaluators in these columns; the error names a column that does
-    /// not exist.
+    /// Sets the direction of the evaluators in these columns to [`Direction::Low`]. Errors if a
+    /// column does not exist or is a context.
     pub(crate) fn turned(mut self, columns: &[usize]) -> Result<Self, String> {
         for &column in columns {
             let many = self.0.len();
@@ -190,9 +191,9 @@ impl Evaluators {
         Ok(self)
     }
 
-    /// Scores with those of [`Direction::Low`] mirrored, so that inside a policy a high score
-    /// always suggests a high reward. Mirrored within the range of a link that has one, and about
-    /// zero otherwise. Borrowed unchanged if no evaluator is low.
+    /// The scores with those of [`Direction::Low`] evaluators mirrored, so that inside a policy a
+    /// high score always suggests a high reward. A score x becomes -x for the identity link and 1 -
+    /// x for the others. Borrowed unchanged if no evaluator is low.
     pub(crate) fn oriented<'a>(
         &self,
         link: Link,
@@ -209,8 +210,8 @@ impl Evaluators {
         Scores::trusted(buffer, scores.evaluators(), scores.is_complete())
     }
 
-    /// The constant that a mirrored score is subtracted from; it keeps the middle of the link's
-    /// range fixed.
+    /// The constant that a mirrored score is subtracted from. Links onto 0 to 1 have 1, so that
+    /// mirrored scores stay in that range.
     pub(crate) fn mirror(link: Link) -> f64 {
         if link == Link::Identity { 0.0 } else { 1.0 }
     }
@@ -229,8 +230,8 @@ impl Evaluators {
         }));
     }
 
-    /// For each of these evaluators its column in `others`, or none if it is new there. An
-    /// evaluator cannot change direction: its statistics belong to the old one.
+    /// The column of each of these evaluators in `others`, or none if it is not there. Errors if a
+    /// direction differs: statistics belong to one direction.
     pub(crate) fn columns_in(&self, others: &Evaluators) -> Result<Vec<Option<usize>>, Error> {
         self.0
             .iter()

@@ -1,7 +1,7 @@
-//! Fitted juries: immutable, they value items and pick.
+//! A fitted jury, which values items and picks. It is immutable.
 //!
-//! This file has the type and how it values items. [`picking`] has picks and their probabilities,
-//! [`findings`] weights, reviewers, alarms and diagnostics.
+//! This file has the type and the values of items. [`picking`] has picks and their probabilities;
+//! [`findings`] has weights, reviewers, alarms and diagnostics.
 
 mod findings;
 mod picking;
@@ -23,9 +23,8 @@ use std::sync::Arc;
 
 /// A fitted jury: a pure function of a jury's state, made by [`Jury::fit`](crate::Jury::fit).
 ///
-/// It is owned, immutable and cheap to clone, and any number of threads can share it: everything
-/// takes `&self`. When to fit again is the caller's decision. Calls that are made often take a
-/// [`Scratch`] whose memory is reused.
+/// It is owned, immutable and cheap to clone, and any number of threads can share it. The caller
+/// decides when to fit again. Frequent calls can take a [`Scratch`], whose memory is reused.
 ///
 /// ```
 /// use jurybox::{Evaluators, Example, Jury};
@@ -105,8 +104,8 @@ impl Fitted {
     }
 
     /// Whether [`values`](Self::values) are expected rewards on the reward's own scale, so that
-    /// they can be compared with a threshold. Those of `adaptive` are from its first reward on;
-    /// those of other policies only rank.
+    /// they can be compared with a threshold. Values of `adaptive` are, from its first reward on.
+    /// Values of other policies only rank.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
@@ -121,7 +120,7 @@ impl Fitted {
         self.0.rank.values_are_rewards()
     }
 
-    /// The value of an item with all of its scores as a sum of one term per score, if the policy
+    /// The value of an item without missing scores as a sum of one term per score, if the policy
     /// has this form. Columns of scores can then be valued one after the other, with the same bits
     /// as [`values`](Self::values).
     ///
@@ -138,8 +137,8 @@ impl Fitted {
         rank.form().map(|form| form.turned(evaluators, *link))
     }
 
-    /// The contribution of each evaluator to an item's value; they sum to it. None if a value
-    /// depends on the whole round, as for `rand` and `exp4p`.
+    /// The contribution of each evaluator to an item's value; with a base they sum to it. None if
+    /// the value depends on the whole round, as for `rand` and `exp4p`.
     pub fn contributions(&self, row: &[f64]) -> Result<Option<Contributions>, Error> {
         let scores = self.scores(row)?;
         if scores.items() != 1 {
@@ -154,10 +153,10 @@ impl Fitted {
         Ok(self.0.rank.contributions(oriented.row(0)))
     }
 
-    /// A prediction interval for the reward of each item, if the policy has one. It contains the
-    /// reward itself, not only its mean, with this probability on average over items. The
-    /// probability is higher for rewards of few distinct values, and a guess for items unlike all
-    /// labelled ones.
+    /// A prediction interval for the reward of each item; none if the policy has none. It contains
+    /// the reward itself, not only its mean, with this probability on average over items. It
+    /// contains rewards of few distinct values more often. For items unlike all labelled ones the
+    /// probability is only a guess.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};

@@ -1,8 +1,8 @@
 //! Additive values: an item's value as a sum of one term per score, for columnar data.
 //!
-//! Most policies value a complete item by such a sum. A columnar file is then ranked as fast as by
-//! fixed weights, without gathering an item's scores in one place. The additions are those of
-//! [`Fitted::values`](crate::Fitted::values) in the same order, so the values are bit-equal.
+//! Most policies value an item without missing scores by such a sum. Items of a columnar file can
+//! then be ranked without gathering the scores of an item in one place. The additions and their
+//! order are those of [`Fitted::values`](crate::Fitted::values), so the values are bit-equal.
 
 use crate::evaluators::Evaluators;
 use crate::link::Link;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 /// The additive form of a policy's values; cheap to clone.
 ///
-/// Running sums start at zero, one for each item and [lane](Self::lanes). The scores of each
-/// evaluator are [added](Self::add) to its lane, in the order of the evaluators;
-/// [`finish`](Self::finish) turns sums into values. An item with a missing score becomes NaN and
-/// must be valued by [`Fitted::values`](crate::Fitted::values).
+/// Each item has one running sum for each [lane](Self::lanes), and all sums start at zero. The
+/// scores of an evaluator are [added](Self::add) to the evaluator's lane, in the order of the
+/// evaluators. [`finish`](Self::finish) turns the sums into values. An item with a missing score
+/// becomes NaN and must be valued by [`Fitted::values`](crate::Fitted::values).
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
@@ -41,7 +41,8 @@ pub struct Form {
 enum Terms {
     /// The score times a weight.
     Weights(Arc<[f64]>),
-    /// Any other function of a score. Low evaluators are mirrored first: `mirror - x`.
+    /// Another function of each score. Scores x of low evaluators are first replaced by `mirror -
+    /// x`.
     Curves { curves: Arc<dyn Curves>, low: Arc<[bool]>, mirror: f64 },
 }
 
@@ -51,7 +52,7 @@ pub(crate) trait Curves: Debug + Send + Sync {
     fn add(&self, evaluator: usize, scores: &[f64], sums: &mut [f64]);
 }
 
-/// The map from a finished sum to a value.
+/// The map from an item's sum to its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ValueMap {
     AsItIs,
@@ -63,7 +64,7 @@ enum ValueMap {
 const STRETCH: usize = 512;
 
 impl Form {
-    /// The sum of weights times scores, added one after the other; ignores directions.
+    /// The sum of weights times scores in one lane; ignores the evaluators' directions.
     ///
     /// ```
     /// let form = jurybox::Form::weighted(&[1.0, 3.0]);
@@ -77,7 +78,8 @@ impl Form {
         Form { lanes: 1, terms: Terms::Weights(weights.into()), line: ValueMap::AsItIs }
     }
 
-    /// Adds as `kernel::dot_rows` does: even and odd evaluators apart, then the two sums.
+    /// Adds in the order of `kernel::dot_rows`: evaluators in even and odd columns separately, then
+    /// the two sums.
     pub(crate) fn dots(weights: &[f64]) -> Form {
         Form { lanes: 2, ..Form::weighted(weights) }
     }
@@ -91,7 +93,7 @@ impl Form {
         }
     }
 
-    /// [`dots`](Self::dots) of scores on the scale of g^-1.
+    /// [`dots`](Self::dots) of scores on the scale of g^-1, where g is the link.
     pub(crate) fn inverse_dots(link: Link, weights: &[f64]) -> Form {
         if link == Link::Identity {
             return Form::dots(weights);
@@ -131,7 +133,7 @@ impl Form {
         self.lanes
     }
 
-    /// The lane that an evaluator's terms are added to.
+    /// The lane to which an evaluator's terms are added.
     pub fn lane(&self, evaluator: usize) -> usize {
         evaluator % self.lanes
     }
@@ -151,7 +153,8 @@ impl Form {
         }
     }
 
-    /// Turns the running sums of each item into its value, in the first lane.
+    /// Turns the running sums of each item into its value, which replaces its sum in the first
+    /// lane.
     pub fn finish(&self, sums: &mut [Vec<f64>]) {
         let Some((values, others)) = sums.split_first_mut() else { return };
         for other in others {
@@ -167,7 +170,7 @@ impl Form {
     }
 }
 
-/// Adds terms in blocks, so that a call to the curves handles many scores.
+/// Adds terms in blocks, so that one call of `curves` handles many scores.
 fn add_curved(
     curves: &dyn Curves,
     evaluator: usize,
@@ -189,7 +192,7 @@ fn add_curved(
     }
 }
 
-/// Weights times scores on the scale of g^-1.
+/// Weights times scores on the scale of g^-1, where g is the link.
 #[derive(Debug)]
 struct ByLink {
     link: Link,

@@ -1,8 +1,8 @@
-//! Juries: a policy over named evaluators, which learns and makes fits that rank.
+//! A jury: a policy over named evaluators, which learns and makes fits.
 //!
-//! This file has the type and what it does with scores. [`verdicts`] has learning from rewards,
-//! [`rounds`] a round from end to end, [`merging`] the merge of two states, and
-//! [`evaluator_changes`] evaluators that join and leave.
+//! This file has the type, what it does with scores, and fitting. [`verdicts`] has learning from
+//! rewards, [`rounds`] whole rounds, [`merging`] the merge of two states, and [`evaluator_changes`]
+//! the change of evaluators.
 
 mod evaluator_changes;
 mod merging;
@@ -21,8 +21,8 @@ use crate::scratch::Scratch;
 use crate::seen::Seen;
 use crate::spec::Spec;
 
-/// A policy that learns over named evaluators. Its state can be saved and merged, and
-/// [`fit`](Jury::fit) makes what ranks of it.
+/// A policy that learns over named evaluators. Its state can be saved and merged.
+/// [`fit`](Jury::fit) makes a [`Fitted`], which ranks items.
 ///
 /// ```
 /// use jurybox::{Evaluators, Example, Jury};
@@ -62,7 +62,7 @@ pub struct Jury {
     pub(crate) policy: AnyPolicy,
     pub(crate) seen: Seen,
     pub(crate) schedule: Schedule,
-    /// The fit that rounds use, once it has been made: always that of the schedule's state.
+    /// The fit that rounds use, made from the state that the schedule names; none before the first.
     rank: Option<AnyRank>,
     scratch: Scratch,
     row: Vec<f64>,
@@ -71,7 +71,7 @@ pub struct Jury {
 impl Jury {
     /// A jury with the policy of this spec, which has learnt nothing yet.
     ///
-    /// Any policy takes `inverted=[columns]`, which turns those evaluators to
+    /// Any policy takes `inverted=[columns]`, which sets the direction of these evaluators to
     /// [`Direction::Low`](crate::Direction::Low).
     ///
     /// ```
@@ -88,7 +88,7 @@ impl Jury {
         Jury::build(spec, evaluators)
     }
 
-    /// A jury that has learnt nothing, over evaluators of any direction.
+    /// A jury that has learnt nothing, with `inverted` already removed from the spec.
     fn build(spec: Spec, evaluators: Evaluators) -> Result<Self, Error> {
         let mut policy = AnyPolicy::create(&spec, evaluators.len())?;
         policy.take_contexts(&spec, &evaluators.contexts().collect::<Vec<_>>())?;
@@ -117,10 +117,10 @@ impl Jury {
         Scores::of(values, &self.evaluators)
     }
 
-    /// Observes the scores of a round, whatever was picked from it. Show each item once.
+    /// Observes the scores of a round, picked or not. Show each item once.
     ///
     /// `at` is the time of the round: its number, or a timestamp in any integer unit. Statistics
-    /// over time are filed under it, so rounds may be shown in any order, in parts, and merged.
+    /// over time are kept by it. Rounds may therefore be shown in any order, in parts, and merged.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -167,8 +167,8 @@ impl Jury {
         self.policy.learns_from_scores()
     }
 
-    /// Whether a round must be observed before picking from it. [`round`](Self::round) does so by
-    /// itself.
+    /// Whether a round must be observed before picking from it. [`round`](Self::round) observes in
+    /// the right order by itself.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -181,8 +181,8 @@ impl Jury {
         self.policy.observes_first()
     }
 
-    /// Fits the policy to all that has been learnt so far: a pure function of the state. Equal
-    /// bytes, equal fits.
+    /// Fits the policy to all that has been learnt so far. The fit is a pure function of the state:
+    /// juries with equal bytes have equal fits.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -203,12 +203,12 @@ impl Jury {
         &self.spec
     }
 
-    /// How many rounds, items and labels the jury has seen.
+    /// Counts of rounds, items and labels that the jury has seen.
     pub fn seen(&self) -> Seen {
         self.seen
     }
 
-    /// Whether the policy is fitted after every change, so that the schedule does not matter.
+    /// Whether the policy is fitted after every change, whatever the schedule.
     pub(crate) fn fits_every_change(&self) -> bool {
         self.policy.renewal() == Renewal::EveryChange
     }

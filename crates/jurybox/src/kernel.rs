@@ -1,9 +1,10 @@
-//! Inner loops: the dot product of each row, column sums, and the dot product of linear algebra.
+//! Inner loops: the dot product of each row of a table, column sums, and the dot product of two
+//! vectors.
 //!
-//! Each is generic over the row width. Common small widths are known at compile time: loops unroll,
-//! accumulators stay in registers, and the cost is that of a hand-written loop.
+//! The loops over tables are generic over the row width. Widths up to 16 are known at compile time,
+//! so that loops unroll and sums stay in registers.
 
-/// A row width: a constant known to the compiler, or a number.
+/// A row width: a constant known to the compiler, or a number known only at run time.
 pub(crate) trait Width: Copy {
     fn get(self) -> usize;
 }
@@ -33,7 +34,7 @@ macro_rules! by_width {
     };
 }
 
-/// Dispatches on widths that are multiples of four.
+/// Calls code with the width as a constant if it is 4, 8, 12 or 16, and as a number otherwise.
 macro_rules! by_fours {
     ($width:expr, |$w:ident| $body:expr) => {
         match $width {
@@ -82,8 +83,8 @@ fn each_dot<W: Width>(width: W, values: &[f64], weights: &[f64], mut f: impl FnM
     let width = width.get();
     let weights = &weights[..width];
     for row in values.chunks_exact(width) {
-        // Two running sums halve the chain of dependent additions. Their order is fixed, so the
-        // result is deterministic.
+        // Two running sums halve the chain of dependent additions. The order of additions is fixed,
+        // so the result is deterministic.
         let (mut even, mut odd) = (0.0, 0.0);
         let mut j = 0;
         while j + 1 < width {
@@ -110,7 +111,7 @@ fn sums<W: Width>(width: W, values: &[f64], sum: &mut [f64]) {
     let sum = &mut sum[..width];
     let mut pairs = values.chunks_exact(2 * width);
     for pair in &mut pairs {
-        // Two rows at a time: the sums wait for half as many additions.
+        // Two rows at a time halve the chain of dependent additions.
         for j in 0..width {
             sum[j] += pair[j] + pair[width + j];
         }

@@ -87,7 +87,7 @@ pub use policy::{
     Alarm, Diagnostic, Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Reading, SigmaOrigin,
     policies,
 };
-/// The random number generators that signatures here name.
+/// Re-exported because public signatures name its traits.
 pub use rand;
 pub use rank::{Ranked, TopK, top_k};
 pub use reviewer::{Reviewer, Standing};
@@ -98,7 +98,7 @@ pub use spec::Spec;
 pub use toolbox::Interval;
 pub use weights::Weights;
 
-/// Compiles the code in the README with the other examples.
+/// Makes the code in the README a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

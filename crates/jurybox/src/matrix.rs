@@ -1,4 +1,4 @@
-//! Small packed symmetric matrices and their Cholesky factors.
+//! Packed symmetric matrices and their Cholesky factors.
 
 mod quadratic;
 mod tridiagonal;
@@ -9,7 +9,7 @@ use crate::estimate::{are_counts, are_sums};
 use crate::kernel::dot;
 use serde::{Deserialize, Serialize};
 
-/// A symmetric matrix of order n: its lower triangle, row-major.
+/// A symmetric matrix: its lower triangle, row-major.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Symmetric {
     order: usize,
@@ -39,7 +39,7 @@ impl Symmetric {
         self.packed[offset(row) + column] = value;
     }
 
-    /// A x; missing entries of x count as zero.
+    /// A x; entries beyond the end of x count as zero.
     pub(crate) fn times(&self, x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.order];
         for i in 0..self.order {
@@ -86,24 +86,23 @@ impl Symmetric {
         }
     }
 
-    /// The number of table entries, whole rows, that [`add_outers`](Self::add_outers) processes at
-    /// a time. Cutting a table there gives bit-equal sums.
+    /// The number of table entries, always whole rows, that [`add_outers`](Self::add_outers)
+    /// processes at a time. Tables cut at multiples of it give bit-equal sums.
     pub(crate) fn stretch(&self) -> usize {
         (4096 / self.order.max(1)).max(16) * self.order.max(1)
     }
 
     /// Adds x x^T for every row x of a table.
     ///
-    /// Tiles of four by four entries stay in registers over a block of rows that stays in the
-    /// cache.
+    /// Tiles of four by four entries stay in registers, and a block of rows stays in the cache.
     pub(crate) fn add_outers(&mut self, table: &[f64]) {
         const TILE: usize = 4;
         let order = self.order;
         if order == 0 {
             return;
         }
-        // Rows padded with zeros to a multiple of four, so that no tile has to check where a row
-        // ends.
+        // Rows are padded with zeros to a multiple of four, so that no tile checks for the end of a
+        // row.
         let fours = order.div_ceil(TILE);
         let mut padded = vec![[0.0; TILE]; fours * (self.stretch().min(table.len()) / order)];
         for rows in table.chunks(self.stretch()) {
@@ -131,7 +130,7 @@ impl Symmetric {
         }
     }
 
-    /// Adds the products of all pairs of rows of a table, over the given columns.
+    /// Adds the dot products of all pairs of rows of a table, over the given columns.
     pub(crate) fn add_inners(&mut self, table: &[f64], stride: usize, columns: std::ops::Range<usize>) {
         let row = |i: usize| &table[i * stride..][columns.clone()];
         for i in (0..self.order).step_by(2) {
@@ -156,19 +155,19 @@ impl Symmetric {
     }
 
     /// Whether the order is right and the entries could be sums of products, with squares on the
-    /// diagonal. For states from outside.
+    /// diagonal. Checks states from outside.
     pub(crate) fn is_sound(&self, order: usize) -> bool {
         self.order == order
             && are_sums(&self.packed, offset(order))
             && (0..order).all(|i| self.get(i, i) >= 0.0)
     }
 
-    /// Whether the order is right and the entries could be counts. For states from outside.
+    /// Whether the order is right and the entries could be counts. Checks states from outside.
     pub(crate) fn counts(&self, order: usize) -> bool {
         self.order == order && are_counts(&self.packed, offset(order))
     }
 
-    /// Moves rows and columns: `columns` has the old position for each new one, or none for a new
+    /// Moves rows and columns. `columns` has the old position of each new one, or none for a new
     /// row of zeros.
     pub(crate) fn with_columns(&self, columns: &[Option<usize>]) -> Symmetric {
         let mut out = Symmetric::zeros(columns.len());
@@ -182,7 +181,7 @@ impl Symmetric {
         out
     }
 
-    /// The principal submatrix of the rows and columns in `keep`.
+    /// The submatrix of the rows and columns in `keep`.
     pub(crate) fn principal(&self, keep: &[usize]) -> Symmetric {
         let mut part = Symmetric::zeros(keep.len());
         for (a, &i) in keep.iter().enumerate() {
@@ -218,7 +217,7 @@ pub(crate) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors `a` with `ridge` added to its diagonal. False if that is not positive definite.
+    /// Factors `a + ridge I`. False if that is not positive definite.
     pub(crate) fn factor(&mut self, a: &Symmetric, ridge: f64) -> bool {
         self.order = a.order;
         self.factor.clone_from(&a.packed);
@@ -233,8 +232,7 @@ impl Cholesky {
                 row[j] = (row[j] - dot(&row[..j], other)) / other[j];
             }
             let pivot = row[i] - dot(&row[..i], &row[..i]);
-            // A pivot lost to rounding is as good as zero: the matrix is singular to working
-            // precision.
+            // A pivot this small is rounding error: the matrix is singular to working precision.
             if !pivot.is_finite() || pivot <= row[i].abs() * 1e-14 || pivot <= 0.0 {
                 return false;
             }

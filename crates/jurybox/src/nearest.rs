@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest name by edit distance.
 
-/// The name with the smallest edit distance to a word, if it is close enough to be meant. Case,
-/// dashes and spaces do not count.
+/// The name with the smallest edit distance to a word, if it is close enough to be meant. Case does
+/// not count, and dashes, spaces and underscores are the same.
 ///
 /// ```
 /// assert_eq!(jurybox::nearest("Lin ucv", ["esag", "lin-ucb"].into_iter()), Some("lin-ucb"));

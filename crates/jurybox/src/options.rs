@@ -34,7 +34,7 @@ macro_rules! number {
 }
 
 number!(
-    /// A number above 0 and at most 1e100.
+    /// A number above 1e-100 and at most 1e100.
     ///
     /// ```
     /// use jurybox::options::Positive;
@@ -114,9 +114,10 @@ impl From<Count> for u64 {
     }
 }
 
-/// Where a policy takes the evaluators' noise levels from.
+/// The source of the evaluators' noise levels.
 ///
-/// Parsed from a number (the same for all), a list (one each), `"unlabelled"` or `"labelled"`:
+/// Parsed from a number (for all evaluators), a list (one per evaluator), `"unlabelled"` or
+/// `"labelled"`:
 ///
 /// ```
 /// use jurybox::options::Sigma;
@@ -128,11 +129,12 @@ impl From<Count> for u64 {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(into = "serde_json::Value")]
 pub enum Sigma {
-    /// Estimated from the scores alone by the one-factor model, or the plain standard deviation
-    /// while that is not identified.
+    /// Estimated from the scores alone by the one-factor model. While the model is not identified,
+    /// the standard deviations of the scores.
     #[default]
     Unlabelled,
-    /// Estimated from the spread of the scores around `g(alpha r)` over the labelled examples.
+    /// Estimated from the spread of the scores around `g(alpha r)` over the labelled examples, for
+    /// link g, gain alpha and reward r.
     Labelled,
     /// Known, the same for every evaluator.
     All(Positive),

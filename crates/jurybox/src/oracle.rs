@@ -1,14 +1,17 @@
-//! The oracle of Lemmas 1 and 2, and regret against it.
+//! The oracle of Lemmas 1 and 2 of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations",
+//! and regret against it.
 //!
-//! The oracle knows every gain `alpha_j` and every noise level `sigma_j`. It weighs evaluator j by
-//! `(alpha_j / sigma_j^2) / sum_l (alpha_l / sigma_l)^2`, so that `<w, alpha> = 1` and `<w, x>` is
-//! an unbiased estimate of the reward (see [`Weights::oracle`](crate::Weights::oracle)). Ranking
-//! ignores the scale of w; regret does not.
+//! The oracle knows every gain `alpha_j` and every noise level `sigma_j`. It has the
+//! inverse-variance weights `w_j = (alpha_j / sigma_j^2) / sum_l (alpha_l / sigma_l)^2`, so that
+//! `<w, alpha> = 1` and `<w, x>` is an unbiased estimate of the reward (see
+//! [`Weights::oracle`](crate::Weights::oracle)). The scale of w does not change the ranking, but it
+//! changes the regret.
 
 use crate::error::Error;
 use crate::scores::usable;
 
-/// Refuses gains and noise levels that are not finite, and noise levels that are not positive.
+/// Errors if the lists are empty or of different length, if a number is beyond ±1e100, or if a
+/// noise level is not positive.
 pub(crate) fn check(alpha: &[f64], sigma: &[f64]) -> Result<(), Error> {
     let refuse = |reason: String| Err(Error::Policy { policy: "oracle".into(), reason });
     if alpha.is_empty() || alpha.len() != sigma.len() {
@@ -39,7 +42,7 @@ fn sum_at(values: &[f64], picks: &[usize]) -> f64 {
 }
 
 /// Relative regret of one round (Eq. 6): the summed oracle values of the oracle's picks minus those
-/// of the learner's picks. Never negative.
+/// of the learner's picks. Picks must be distinct; then it is not negative, up to rounding.
 ///
 /// ```
 /// let oracle_values = [0.9, 0.1, 0.5, 0.7];
@@ -52,8 +55,8 @@ pub fn relative_regret(oracle_values: &[f64], picks: &[usize]) -> f64 {
     best_sum(oracle_values, picks.len()) - sum_at(oracle_values, picks)
 }
 
-/// Absolute regret of one round (App. D): the true reward of the oracle's picks minus that of the
-/// learner's. May be negative: the oracle is the best of its form, not clairvoyant.
+/// Absolute regret of one round (App. D): the summed rewards of the oracle's picks minus those of
+/// the learner's picks. May be negative, because the oracle sees only noisy scores.
 ///
 /// ```
 /// let rewards = [3.0, 1.0, 2.0];
@@ -66,8 +69,8 @@ pub fn absolute_regret(rewards: &[f64], oracle_picks: &[usize], picks: &[usize])
     sum_at(rewards, oracle_picks) - sum_at(rewards, picks)
 }
 
-/// Suboptimality gap of one round (Eq. 5): the true reward of the true top K minus that of the
-/// picks. Never negative.
+/// Suboptimality gap of one round (Eq. 5): the summed rewards of the true top K minus those of the
+/// picks. Picks must be distinct; then it is not negative, up to rounding.
 ///
 /// ```
 /// assert_eq!(jurybox::gap(&[3.0, 1.0, 2.0], &[0, 1]), 1.0);
@@ -95,8 +98,8 @@ mod tests {
             let w = weights.as_slice();
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
             prop_assert!((dot(w, &alpha) - 1.0).abs() < 1e-9);
-            // Lemma 2 minimises sum (w sigma)^2 under <w, alpha> = 1: no feasible neighbour does
-            // better.
+            // Lemma 2 minimises sum (w sigma)^2 under <w, alpha> = 1: other weights under this
+            // constraint are no better.
             let noise = |w: &[f64]| w.iter().zip(&sigma).map(|(w, s)| (w * s).powi(2)).sum::<f64>();
             let mut other: Vec<f64> = w.iter().zip(&parts).map(|(w, p)| w + 0.1 * p.2).collect();
             let scale = dot(&other, &alpha);

@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 pub struct Pick {
     /// Row of the item in the round's scores.
     pub item: usize,
-    /// What the policy needs in order to learn from the pick.
+    /// The receipt, which the policy needs in order to learn from the pick.
     pub receipt: Receipt,
 }
 
-/// What a policy must know about a pick when its reward comes, however late.
+/// Facts about a pick that a policy needs when the reward comes, however late.
 ///
 /// ```
 /// let receipt = jurybox::Receipt::default(); // of a pick that was certain
@@ -61,8 +61,8 @@ pub struct Example<'a> {
     pub scores: &'a [f64],
     /// The reward.
     pub reward: f64,
-    /// The receipt of its pick. History from elsewhere has none; a policy learns from it where that
-    /// is sound.
+    /// The receipt of the pick that led to this example. History from elsewhere has none; policies
+    /// learn from it unless they need a receipt.
     pub receipt: Option<&'a Receipt>,
 }
 
@@ -74,7 +74,7 @@ pub struct Example<'a> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Learnt {
-    /// Examples that changed the state.
+    /// Examples that the policy has learnt from.
     pub used: u64,
     /// Examples that this policy does not learn from, such as greedy picks for `eps-greedy`, or
     /// history without receipts for `exp4p`.

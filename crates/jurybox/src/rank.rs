@@ -1,9 +1,9 @@
 //! The exact top K.
 //!
 //! **The tie rule.** Items are ordered by value, best first. Equal values are ordered by a hash of
-//! the item's number under a seed: a fair shuffle that does not depend on the order of arrival, on
-//! threads, or on how a file was cut, so that the top K of parts, merged, is the top K of the
-//! whole. A policy draws the seed from its generator every round.
+//! the item's number under a seed: a fair shuffle. It does not depend on the order of arrival, on
+//! threads, or on how a file was cut. The top K of parts, merged, is therefore the top K of the
+//! whole. Policies draw a new seed every round.
 
 use crate::kernel;
 use crate::scores::Scores;
@@ -30,8 +30,9 @@ pub struct Ranked {
 
 /// Collects the K best of a stream in O(K) memory, for 20 items or 100 million.
 ///
-/// A few are kept in order, by insertion. Many are kept in a buffer of 2K entries with a partial
-/// selection whenever it is full: amortised constant time per item. NaN ranks last.
+/// Up to K = 32, entries are kept sorted by insertion. For larger K they are collected in a buffer
+/// of 2K, which a partial selection halves whenever it is full: amortised constant time per item.
+/// NaN counts as minus infinity.
 ///
 /// ```
 /// use jurybox::TopK;
@@ -72,7 +73,7 @@ impl TopK {
     pub fn reset(&mut self, k: usize, tie_seed: u64) {
         (self.k, self.tie_seed, self.threshold) = (k, tie_seed, f64::NEG_INFINITY);
         self.entries.clear();
-        // Memory for a whole buffer at once, but not more than a small stream could ever fill.
+        // Reserves the whole buffer at once, but at most 4,096 entries: the stream may be short.
         self.entries.reserve(self.buffer().min(1 << 12));
     }
 
@@ -144,10 +145,11 @@ impl TopK {
         }
     }
 
-    /// Adds a whole round of values: equivalent to pushing each, and faster for small rounds.
+    /// Empties the collector and adds a round of values, numbered from 0. The result is that of
+    /// pushing each value, but faster for small rounds.
     ///
-    /// Returns whether the K-th value differs from the next, so that no tie was broken at the
-    /// border.
+    /// Returns whether exactly K values are at or above the K-th largest: no tie was broken at the
+    /// border. False if there are fewer than K values.
     ///
     /// ```
     /// let mut top = jurybox::TopK::new(0, 0);
@@ -174,8 +176,8 @@ impl TopK {
         }
     }
 
-    /// A lower bound: smaller values cannot be among the best K any more. Minus infinity if
-    /// unknown.
+    /// Smaller values cannot be among the best K any more. Minus infinity while there is no such
+    /// bound.
     ///
     /// ```
     /// let mut top = jurybox::TopK::new(1, 0);
@@ -187,7 +189,7 @@ impl TopK {
         self.threshold
     }
 
-    /// The best K so far, best first.
+    /// The best K so far, best first; fewer if fewer were pushed.
     pub fn sorted(&mut self) -> &[Ranked] {
         if self.k > Self::FEW {
             self.shrink();
@@ -197,7 +199,7 @@ impl TopK {
         &self.entries
     }
 
-    /// The numbers of the `k` largest values, best first; ties by the tie rule under seed 0.
+    /// The positions of the `k` largest values, best first; ties by the tie rule under seed 0.
     ///
     /// ```
     /// assert_eq!(jurybox::TopK::of(&[0.3, 0.9, 0.1, 0.7], 2), [1, 3]);
@@ -215,7 +217,7 @@ impl TopK {
         top.sorted().iter().map(|ranked| ranked.value).sum()
     }
 
-    /// The best K, best first.
+    /// The best K, best first; fewer if fewer were pushed.
     pub fn into_sorted(mut self) -> Vec<Ranked> {
         self.sorted();
         self.entries
@@ -224,14 +226,14 @@ impl TopK {
 
 /// The ranking order: by value, best first, then by the tie rule.
 pub(crate) fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
-    // No NaN gets into a collector.
+    // Collectors turn NaN into minus infinity before they compare.
     b.value
         .partial_cmp(&a.value)
         .unwrap_or(Ordering::Equal)
         .then_with(|| (hash_number(seed, a.item), a.item).cmp(&(hash_number(seed, b.item), b.item)))
 }
 
-/// The number of items that are better than a value, and the number that equal it.
+/// The number of values above a given value, and the number that equal it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TieRank {
     pub(crate) above: usize,
@@ -248,7 +250,8 @@ impl TieRank {
         TieRank { above, tied }
     }
 
-    /// The probability, over the tie rule's seed, to be among the best `k`.
+    /// The probability that an item with this value is among the best `k`, over random seeds of the
+    /// tie rule.
     pub(crate) fn share_of_top(self, k: usize) -> f64 {
         if self.above + self.tied <= k {
             1.0
@@ -263,8 +266,8 @@ impl TieRank {
 /// The probability of each item to be among the best `k` under the tie rule: 1, 0, or a fraction
 /// where values tie.
 pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut Vec<f64>) {
-    // Only membership matters, not order: mostly a number between the K-th and the next value
-    // decides.
+    // If some number lies between the K-th value and the next, it separates the picks from the
+    // rest.
     if let Some(border) = clear_border(values, k) {
         out.clear();
         out.extend(values.iter().map(|&v| f64::from(u8::from(v > border))));
@@ -291,7 +294,8 @@ pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut 
 
 /// The `k` best rows of a table by [`Weights::values`], best first.
 ///
-/// One pass for large tables: a complete table is read once and only the best rows are kept.
+/// A complete table is read once, and only the best rows are kept. With missing scores the values
+/// of all rows are computed first.
 ///
 /// ```
 /// use jurybox::{Scores, Weights, top_k};
@@ -384,7 +388,7 @@ mod tests {
                 counts[item as usize] += 1;
             }
         }
-        // Binomial(60000, 1/3) has standard deviation 115; the bound is five of them.
+        // Binomial(60,000, 1/3) has standard deviation 115; the bound is five of them.
         assert!(counts.iter().all(|&c| c.abs_diff(20_000) < 577), "{counts:?}");
     }
 

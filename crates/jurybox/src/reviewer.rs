@@ -1,4 +1,4 @@
-//! Reviewers: who gave a verdict, and how reviewers compare.
+//! Reviewers, who give verdicts, and how they compare with each other.
 
 use crate::toolbox::{Interval, code_of};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use serde::Serialize;
 pub struct Reviewer(u64);
 
 impl Reviewer {
-    /// The reviewer with this name: two names share a code once in 2^53 pairs.
+    /// The reviewer with this name. Two different names share a code with probability 2^-53.
     pub fn named(name: &str) -> Self {
         Reviewer(code_of(name))
     }
@@ -33,26 +33,26 @@ impl Reviewer {
     }
 }
 
-/// What was learnt of one reviewer beside the others: see
+/// A reviewer compared with the others: see
 /// [`Fitted::reviewers`](crate::Fitted::reviewers).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Standing {
     /// The reviewer; none for verdicts without a name.
     pub reviewer: Option<Reviewer>,
-    /// Number of verdicts behind the estimates: all of them, up to the number that a policy keeps
-    /// row by row.
+    /// Number of verdicts behind the estimates: all of this reviewer, up to the number that a
+    /// policy keeps row by row.
     pub labels: u64,
-    /// How far their verdicts lie above those of others for the same items, in units of the reward.
-    /// The estimate is shrunk towards 0 while verdicts are few. The interval is that of the labels
-    /// alone, widened to contain the estimate; it is unbounded where verdicts are too few.
+    /// How far this reviewer's verdicts lie above those of others for the same items, in units of
+    /// the reward. The estimate is shrunk towards 0 while verdicts are few. The interval is not
+    /// shrunk, but widened to contain the estimate; it is unbounded where verdicts are too few.
     pub severity: Interval,
-    /// Noise of their verdicts relative to the median reviewer: 1 is as noisy, 2 is twice as noisy.
-    /// Verdicts that hardly depend on the item count as noise, however steady. Variation that no
-    /// score explains is part of everyone's noise, so the figure is closer to 1 than the reviewer's
-    /// own part alone. Of two reviewers the median one is who gave more verdicts. Estimate and
-    /// interval are made as for `severity`.
+    /// Noise of this reviewer's verdicts relative to the median reviewer: 1 is as noisy, 2 twice as
+    /// noisy. Verdicts that hardly depend on the item count as noise, however steady. Variation
+    /// that no score explains is part of the noise of every reviewer, so the figure lies closer to
+    /// 1 than the reviewer's own noise. Of two reviewers the median is the one who gave more
+    /// verdicts. Estimate and interval are shrunk and widened as for `severity`.
     pub noise: Interval,
-    /// Weight of one verdict of theirs, relative to the median reviewer; 1 where the verdicts do
-    /// not ask for another.
+    /// Weight of one verdict of this reviewer relative to the median reviewer; 1 where verdicts
+    /// give no reason for another.
     pub weight: f64,
 }

@@ -1,9 +1,8 @@
 //! Saved juries: one versioned JSON document, or a compact binary form of the same content.
 //!
-//! Both hold the policy's spec, the evaluators, the counts and the state; and the earlier state
-//! that rounds rank by, if there is one. A jury that is read back behaves as the saved one would
-//! have. Content is validated before it is used: a file from outside can be refused, but cannot
-//! make a policy compute nonsense.
+//! Both hold the policy's spec, the evaluators, the counts, the state, and the earlier state by
+//! which rounds rank, if there is one. A jury that is read back behaves as the saved one would
+//! have. Content is validated before it is used, because a file may come from outside.
 
 use crate::error::Error;
 use crate::evaluators::Evaluators;
@@ -32,13 +31,13 @@ struct Saved<S> {
     rounds_rank_by: RankBy<S>,
 }
 
-/// The state that the fit in use by rounds was made from.
+/// The state from which the fit that rounds use was made.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RankBy<S> {
-    /// The state at the next round.
+    /// The state at the next round, which fits anew.
     Next,
-    /// The state that was saved.
+    /// The saved state itself.
     This,
     /// An earlier state.
     Earlier {
@@ -197,7 +196,7 @@ fn wrong_version(version: u64) -> Error {
 mod tests {
     use crate::{Evaluators, Example, Jury};
 
-    /// A row that was seen more often than all rows together would outweigh everything, and the fit
+    /// A row with a larger count than all rows together would outweigh everything, and the fit
     /// would not be finite.
     #[test]
     fn a_sample_cannot_have_been_shown_more_than_the_jury_has_seen() {

@@ -1,9 +1,9 @@
-//! When [`Jury::round`](crate::Jury::round) fits again.
+//! Decides when [`Jury::round`](crate::Jury::round) fits again.
 //!
-//! A fit can cost more than a round, and with many labels two successive fits hardly differ, so
-//! rounds reuse a fit for a while. The state that this fit was made from must then be part of the
-//! jury's state, or two juries with the same bytes would rank differently. The fit itself need not
-//! be saved, because it is a pure function of that state.
+//! A fit can cost more than a round, and with many labels two successive fits hardly differ. Rounds
+//! therefore reuse a fit. The state that this fit was made from is then part of the jury's state:
+//! without it, two juries with the same bytes could rank differently. The fit itself is not saved,
+//! because it is a pure function of that state.
 
 use crate::policy::AnyPolicy;
 use crate::seen::Seen;
@@ -13,21 +13,22 @@ use crate::seen::Seen;
 pub(crate) enum Renewal {
     /// After every change, because a fit is cheap.
     EveryChange,
-    /// When items or labels have grown by a tenth, or by a fifth from a large number on. While
-    /// there are few, after every change if `eager`.
+    /// When items or labels have grown by a tenth, or by a fifth where they are many. While items
+    /// or labels are few and `eager` is set, after every growth.
     Growth { eager: bool },
 }
 
-/// A fit is renewed when items or labels have grown by one part in this many; half as often where
-/// there are many, because new ones change less.
+/// A fit is renewed when items or labels have grown by one part in this many, or in half as many
+/// from `MANY_ITEMS` or `MANY_LABELS` on.
 const SHARE: u64 = 10;
 const MANY_ITEMS: u64 = 10_000;
 const MANY_LABELS: u64 = 1000;
-/// Below this many items or labels an eager policy is fitted after every change.
+/// Below this many items, or the next constant's labels, an eager policy is fitted after every
+/// change.
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;
 
-/// Whether a fit made when `then` had been seen is due again now.
+/// Whether a fit is due, if the last one was made at the counts `then`.
 fn is_due(renewal: Renewal, then: &Seen, now: &Seen) -> bool {
     let next = |seen: u64, few: u64, many: u64| {
         let at_once = match renewal {
@@ -41,7 +42,7 @@ fn is_due(renewal: Renewal, then: &Seen, now: &Seen) -> bool {
         || now.used >= next(then.used, EAGER_LABELS, MANY_LABELS)
 }
 
-/// The state that the fit in use was made from.
+/// The state from which the fit in use was made.
 #[derive(Debug, Clone)]
 pub(crate) enum Schedule {
     /// No valid state: the next round fits.
@@ -53,8 +54,8 @@ pub(crate) enum Schedule {
 }
 
 impl Schedule {
-    /// Called before the state changes from `policy` with counts `then`; afterwards the counts are
-    /// at most `now`.
+    /// Called before the state of `policy` changes, with the counts `then` before the change and an
+    /// upper bound `now` on the counts after it.
     pub(crate) fn before_change(&mut self, policy: &AnyPolicy, then: &Seen, now: &Seen) {
         let renewal = policy.renewal();
         if renewal == Renewal::EveryChange {
@@ -68,7 +69,8 @@ impl Schedule {
         }
     }
 
-    /// Called after a round was observed: a newly seen change makes a fit due at once.
+    /// Called after a round was observed. If it confirmed a change that a fit must know at once, a
+    /// fit is due.
     pub(crate) fn after_observing(&mut self, policy: &AnyPolicy) {
         if let Schedule::Past(past) = self
             && policy.has_news(&past.0)
@@ -77,7 +79,7 @@ impl Schedule {
         }
     }
 
-    /// Called after the state changed; `changed` says whether that can change a fit.
+    /// Called after the state changed, with whether this can change a fit.
     pub(crate) fn after_change(&mut self, policy: &AnyPolicy, changed: bool) {
         if changed && policy.renewal() == Renewal::EveryChange {
             *self = Schedule::Due;

@@ -1,14 +1,14 @@
 //! A round of scores: a borrowed table, one row per item, one column per evaluator, validated once.
 //!
-//! Behind this type every score is a finite number of sane size or NaN, which means *missing* and
-//! never zero.
+//! Every score is a number of at most 1e100 in magnitude, or NaN. NaN means *missing* and never
+//! zero.
 
 use crate::error::{Error, EvaluatorLabel};
 use crate::evaluators::Evaluators;
 use crate::link::Link;
 
-/// The largest magnitude of a score or a reward. The squares of larger ones overflow, and a single
-/// one would spoil a state for good, so they are refused.
+/// The largest magnitude of a score or a reward. Larger ones are refused: sums of their products
+/// could overflow, and one of them would spoil a state for good.
 pub(crate) const LIMIT: f64 = 1e100;
 
 /// One round: the scores of `items()` items by `evaluators()` evaluators, row-major. NaN = missing.
@@ -34,8 +34,8 @@ pub struct Scores<'a> {
 }
 
 impl<'a> Scores<'a> {
-    /// Validates a table and borrows it. Refuses infinities, numbers beyond ±1e100, and a length
-    /// that is no multiple of `evaluators`.
+    /// Validates a table and borrows it. Refuses infinities, numbers beyond ±1e100, zero
+    /// evaluators, and a length that is no multiple of `evaluators`.
     pub fn new(values: &'a [f64], evaluators: usize) -> Result<Self, Error> {
         if evaluators == 0 || !values.len().is_multiple_of(evaluators) {
             return Err(Error::Shape { values: values.len(), evaluators });
@@ -94,8 +94,8 @@ impl<'a> Scores<'a> {
         Scores { values, evaluators, items: values.len() / evaluators, complete, inverse: None }
     }
 
-    /// The same scores with g^-1 of each in `buffer`, so that juries with this link do not compute
-    /// it again. For callers who show one round to several juries.
+    /// The same scores with g^-1 of each in `buffer`, for link g. Juries with this link then do not
+    /// compute it again. For callers who show one round to several juries.
     ///
     /// ```
     /// use jurybox::{Evaluators, Jury, Link, Scores};
@@ -119,8 +119,8 @@ impl<'a> Scores<'a> {
         Scores { inverse: Some((link, buffer)), ..self }
     }
 
-    /// Attaches g^-1 of each score, computed earlier and in the same order. For callers who show a
-    /// row more than once; [`with_inverse`](Self::with_inverse) computes it.
+    /// Attaches g^-1 of each score, computed earlier and in the same order, for link g. For callers
+    /// who show a row more than once; [`with_inverse`](Self::with_inverse) computes it.
     ///
     /// ```
     /// use jurybox::{Link, Scores};
@@ -142,8 +142,8 @@ impl<'a> Scores<'a> {
         Ok(Scores { inverse: Some((link, inverse)), ..self })
     }
 
-    /// The scores on the scale of g^-1 if they are at hand: for the identity they are the scores
-    /// themselves, for other links [`with_inverse`](Self::with_inverse) must have computed them.
+    /// The scores on the scale of g^-1, if they are known. For the identity they are the scores
+    /// themselves. For other links they must have been attached for the same link.
     pub fn inverse(&self, link: Link) -> Option<Self> {
         match self.inverse {
             _ if link == Link::Identity => Some(*self),
@@ -163,11 +163,10 @@ pub(crate) fn usable_or_missing(value: f64) -> bool {
     value.is_nan() || usable(value)
 }
 
-/// Whether every value is usable: NaN, or of at most [`LIMIT`] in magnitude.
+/// Whether every value is present and at most [`LIMIT`] in magnitude; false if one is missing.
 ///
-/// A sum of magnitudes is never below one of them, and adds up faster than comparisons. Several
-/// running sums do not wait for each other. Only if the sum is beyond the limit is each value
-/// compared.
+/// No magnitude exceeds the sum of all, and summing is faster than comparing. Only if the sum
+/// exceeds the limit is each value compared. Eight running sums are independent of each other.
 pub(crate) fn all_usable(values: &[f64]) -> bool {
     let mut sums = [0.0; 8];
     let (chunks, rest) = values.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Reusable buffers, so that a steady state allocates nothing.
+//! Reusable buffers, so that repeated calls need not allocate.
 
 use crate::pick::Pick;
 use crate::rank::TopK;
@@ -19,13 +19,13 @@ use crate::rank::TopK;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Scratch {
-    /// The value of each item, for policies that rank.
+    /// The value of each item, or one evaluator's scores.
     pub(crate) values: Vec<f64>,
     /// The probability of each item to be picked.
     pub(crate) probabilities: Vec<f64>,
     /// The scores with low evaluators mirrored.
     pub(crate) oriented: Vec<f64>,
-    /// The scores on the scale of g^-1.
+    /// The scores on the scale of g^-1 for link g; for `exp4p` the advice.
     pub(crate) inverse: Vec<f64>,
     /// The picks of this round.
     pub(crate) picks: Vec<Pick>,

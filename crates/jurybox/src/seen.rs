@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 pub struct Seen {
     /// Rounds observed.
     pub rounds: u64,
-    /// Items in them.
+    /// Items in these rounds.
     pub items: u64,
     /// Scores that were missing.
     pub missing: u64,
-    /// Scores that were clamped into the range of the link. Many of them mean that the link does
-    /// not fit.
+    /// Scores that were clamped into the range of the link. If there are many, the link does not
+    /// fit.
     pub clamped: u64,
     /// Examples learnt from.
     pub used: u64,
     /// Examples that the policy does not learn from.
     pub ignored_rewards: u64,
-    /// Rewards outside the policy's range that were clamped to it. Many of them mean that the range
+    /// Rewards outside the policy's range, which were clamped to it. If there are many, the range
     /// does not fit.
     pub out_of_range: u64,
     /// The latest time of an observation or an example, if there was one.
@@ -35,10 +35,11 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The latest valid time, 2^62: sums of times are exact up to it.
+    /// The latest valid time, 2^62.
     pub const LATEST: u64 = LATEST;
 
-    /// The time after the latest, for callers who count rounds and keep no time of their own.
+    /// The time after the latest, for callers who count rounds and keep no time themselves; 0 at
+    /// the start.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -54,7 +55,7 @@ impl Seen {
         self.latest.map_or(0, |latest| latest.saturating_add(1).min(LATEST))
     }
 
-    /// The counts after another round with this many items, and at most this many examples.
+    /// These counts with more items and examples; rounds stay.
     pub(crate) fn and(mut self, items: u64, examples: u64) -> Seen {
         self.items = self.items.saturating_add(items);
         self.used = self.used.saturating_add(examples);
@@ -66,7 +67,7 @@ impl Seen {
         [rounds, items, missing, clamped, used, ignored_rewards, out_of_range]
     }
 
-    /// Adds the counts of another jury, saturating where they are no longer exact.
+    /// Adds other counts, each up to 2^53 at most.
     pub(crate) fn add(&mut self, mut other: Seen) {
         for (mine, theirs) in self.counts().into_iter().zip(other.counts()) {
             *mine = mine.saturating_add(*theirs).min(MOST_COUNTED);
@@ -74,7 +75,7 @@ impl Seen {
         self.latest = self.latest.max(other.latest);
     }
 
-    /// Whether the sum of both can still be counted exactly.
+    /// Whether no count of the sum exceeds 2^53, up to which counts are exact.
     pub(crate) fn can_add(mut self, mut other: Seen) -> bool {
         let mut both = self.counts().into_iter().zip(other.counts());
         both.all(|(mine, theirs)| mine.saturating_add(*theirs) <= MOST_COUNTED)
@@ -86,7 +87,7 @@ impl Seen {
         self.latest <= later.latest && self.counts().into_iter().zip(later.counts()).all(no_more)
     }
 
-    /// A contradiction within counts read from outside, if there is one.
+    /// A contradiction within these counts, if there is one; for counts read from outside.
     pub(crate) fn contradiction(mut self) -> Option<&'static str> {
         if self.latest.is_some_and(|latest| latest > LATEST) {
             return Some("its latest time is later than 2^62, the latest there is");

@@ -1,12 +1,12 @@
 //! The exact top K of a small round with few branch mispredictions.
 //!
-//! Three steps: find, by counting, a threshold that K items or slightly more exceed; gather the
-//! items above it; sort them as integer keys of the value's leading bits and the item's number.
-//! Values that agree in all those bits are compared themselves.
+//! Three steps. First find, by counting, a threshold that K items or slightly more exceed. Then
+//! gather the items above it. Then sort them by integer keys, which join the leading bits of the
+//! value and the item's number. If the leading bits of two values agree, the values are compared.
 
 use crate::rank::{Ranked, better};
 
-/// The largest round, and the number of bits of an item's number in a key.
+/// The largest round. An item's number takes the bits of `ITEM_BITS` in a key.
 const ITEMS: usize = 512;
 const ITEM_BITS: u64 = ITEMS as u64 - 1;
 
@@ -14,14 +14,14 @@ const ITEM_BITS: u64 = ITEMS as u64 - 1;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SmallRound {
     keys: Vec<u64>,
-    /// The threshold of the last round: the first guess for the next.
+    /// The threshold of the last round, which is the first guess for the next.
     border: f64,
 }
 
 impl SmallRound {
-    /// Writes the best `k` into `best`, best first. Returns true if the K-th value differs from the
-    /// next, so that no tie was broken at the border. None, and nothing written, if the round is
-    /// too large or ties leave no threshold.
+    /// Writes the best `k` into `best`, best first. Returns whether the K-th value differs from the
+    /// next, so that no tie was broken at the border. None, with nothing written, if the round is
+    /// too large, if `k` is 0 or not below the number of items, or if no threshold is found.
     pub(crate) fn top(
         &mut self,
         values: &[f64],
@@ -35,7 +35,7 @@ impl SmallRound {
         let (border, count) = border(values, k, self.border)?;
         self.border = border;
         let keys = &mut self.keys;
-        // Write every item; advance only if it is above the threshold.
+        // Every item is written, but the position advances only for an item above the threshold.
         keys.clear();
         keys.resize(count + 1, 0);
         let mut kept = 0;
@@ -61,8 +61,8 @@ impl SmallRound {
     }
 }
 
-/// A number that exactly `k` of the values exceed. None if the round is too large, if ties leave no
-/// such number, or if the search takes too long.
+/// A number that exactly `k` of the values exceed. None if the round is too large, if `k` is 0 or
+/// not below the number of values, or if ties or the limit of the search leave no such number.
 pub(crate) fn clear_border(values: &[f64], k: usize) -> Option<f64> {
     if values.len() > ITEMS || k == 0 || k >= values.len() {
         return None;
@@ -82,7 +82,7 @@ pub(crate) fn clear_border(values: &[f64], k: usize) -> Option<f64> {
     None
 }
 
-/// Sorts distinct keys. Few keys are sorted by counting the smaller ones of each, without branches.
+/// Sorts distinct keys. Up to 24 keys are sorted without branches, by counting the smaller keys.
 fn sort(keys: &mut [u64]) {
     const FEW: usize = 24;
     if keys.len() > FEW {
@@ -104,15 +104,15 @@ fn sort(keys: &mut [u64]) {
     keys.copy_from_slice(&sorted[..keys.len()]);
 }
 
-/// An integer that decreases as the value increases.
+/// An integer that decreases as the value increases; equal for the two zeros.
 fn falling(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits(); // -0 becomes 0, which it ties with
-    // The bits of positive numbers rise with them, those of negative ones fall.
+    // The bits of positive numbers rise with the number, and those of negative numbers fall.
     if bits >> 63 == 0 { !bits & (u64::MAX >> 1) } else { bits }
 }
 
-/// A number that `k` to 1.5 `k` of the values exceed, with their count: the guess, or else by
-/// bisection, where each step is a handful of vector comparisons.
+/// A number that at least `k` and at most `k + max(k / 2, 4)` of the values exceed, with their
+/// count. It is the guess if that fits, else found by bisection.
 fn border(values: &[f64], k: usize, guess: f64) -> Option<(f64, usize)> {
     let enough = k..=k + (k / 2).max(4);
     let count = count_above(values, guess);
@@ -120,8 +120,8 @@ fn border(values: &[f64], k: usize, guess: f64) -> Option<(f64, usize)> {
         return Some((guess, count));
     }
     let (mut low, mut high) = range(values);
-    // The answer lies in [low, high): no value is below low or above high. Infinite ends have no
-    // midpoint.
+    // The answer lies in [low, high): no value is below low or above high. If an end is infinite,
+    // the midpoint is not in the interval.
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
         if !(middle >= low && middle < high) {
@@ -144,8 +144,8 @@ fn count_above(values: &[f64], border: f64) -> usize {
     count as usize
 }
 
-/// The smallest and the largest value, ignoring NaN. Several running ones do not wait for each
-/// other.
+/// The smallest and the largest value, ignoring NaN. Four running minima and maxima are independent
+/// of each other, which is faster.
 fn range(values: &[f64]) -> (f64, f64) {
     let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
     let (chunks, rest) = values.as_chunks::<4>();
@@ -176,7 +176,7 @@ mod tests {
 
         #[test]
         fn is_what_sorting_everything_gives(
-            // Values that differ in their last bits only, among others.
+            // Includes values that differ in their last bits only.
             values in prop::collection::vec(prop_oneof![
                 4 => -1.0..1.0_f64,
                 2 => (0_u64..50).prop_map(|last| f64::from_bits(1.0_f64.to_bits() + last)),

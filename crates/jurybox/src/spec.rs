@@ -31,14 +31,15 @@ impl Spec {
         Spec { name: name.into(), options: Map::new() }
     }
 
-    /// Adds an option.
+    /// Sets an option, replacing an earlier value.
     #[must_use]
     pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
         self.options.insert(option.into(), value.into());
         self
     }
 
-    /// Parses policies separated by commas; commas within brackets belong to the options.
+    /// Parses policies separated by commas; commas within brackets and strings belong to the
+    /// options. Errors if there is no policy.
     ///
     /// ```
     /// let list = jurybox::Spec::list("esag, eps-greedy(eps=0.1,slots=2)")?;
@@ -58,8 +59,8 @@ impl Spec {
         Ok(list)
     }
 
-    /// Whether an option can still be set: the policy has it, and neither it nor one that excludes
-    /// it is set.
+    /// Whether an option can still be set: the policy has it, it is not set, and no option of its
+    /// [`without`](crate::OptionEntry::without) is set.
     ///
     /// ```
     /// let spec: jurybox::Spec = "eps-greedy(eps=0.1)".parse()?;
@@ -85,7 +86,7 @@ impl Spec {
         policies().iter().find(|entry| entry.name == self.name)
     }
 
-    /// Adds an option that the caller happens to know, if it [can be set](Self::can_take).
+    /// Sets an option that the caller happens to know, if it [can be set](Self::can_take).
     ///
     /// ```
     /// use jurybox::Spec;
@@ -99,8 +100,8 @@ impl Spec {
         if self.can_take(option) { self.with(option, value) } else { self }
     }
 
-    /// Removes `inverted`, the columns of low evaluators, which any policy accepts because it
-    /// concerns the evaluators.
+    /// The spec without `inverted`, and the columns that it lists. Any policy accepts this option,
+    /// because it sets the direction of evaluators.
     pub(crate) fn take_inverted(mut self) -> Result<(Self, Vec<usize>), Error> {
         let Some(value) = self.options.remove("inverted") else { return Ok((self, Vec::new())) };
         let columns = serde_json::from_value(value.clone()).map_err(|_| Error::Policy {
@@ -110,7 +111,8 @@ impl Spec {
         Ok((self, columns))
     }
 
-    /// Moves options with one value per evaluator to other columns.
+    /// Moves options with one value per evaluator to other columns. `columns` has the old column of
+    /// each new one. Errors if such an option has no value for a new evaluator.
     pub(crate) fn with_columns(&self, columns: &[Option<usize>]) -> Result<Self, Error> {
         let mut spec = self.clone();
         let entry = self.entry();
@@ -185,7 +187,7 @@ impl FromStr for Spec {
             if spec.options.contains_key(key) {
                 return Err(refuse(format!("option `{key}` is set twice")));
             }
-            // Numbers, lists, true and false are JSON as they stand; anything else is a word.
+            // Valid JSON, such as a number or a list, is taken as such; anything else is a word.
             let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.into()));
             spec.options.insert(key.into(), value);
         }
@@ -193,8 +195,8 @@ impl FromStr for Spec {
     }
 }
 
-/// Whether a word reads back as itself without quotes: it is no number, list, `true` or `false`,
-/// and contains no delimiter.
+/// Whether a word without quotes is parsed as itself: it is no valid JSON and contains no
+/// delimiter.
 fn is_plain_word(word: &str) -> bool {
     let ends = |c: char| matches!(c, ',' | '"' | '\\' | '(' | ')' | '[' | ']' | '{' | '}') || c.is_control();
     !word.is_empty()
@@ -288,8 +290,8 @@ mod tests {
         assert_eq!("esag()".parse::<Spec>().unwrap(), Spec::new("esag"));
     }
 
-    /// Specs that no policy accepts are written so that they parse again: messages and states quote
-    /// them.
+    /// Specs are written so that they parse again, even if no policy accepts them: messages and
+    /// states quote them.
     #[test]
     fn words_of_any_kind_round_trip() {
         for word in [

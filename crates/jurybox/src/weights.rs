@@ -1,15 +1,16 @@
-//! The oracle's weights, and the value of an item under them.
+//! The oracle's inverse-variance weights, and the values of items by them.
 
 use crate::contributions::Contributions;
 use crate::kernel;
 use crate::scores::Scores;
 
-/// Weights in the oracle's form of Lemmas 1 and 2, and values of items under them.
+/// Inverse-variance weights as in Lemmas 1 and 2 of "Top K Ranking for Multi-Armed Bandit with
+/// Noisy Evaluations", and values of items by them.
 ///
-/// With all scores present, the value is `<w, x>` with `w_j = (alpha_j / sigma_j^2) / sum_l
-/// (alpha_l / sigma_l)^2`, x being g^-1 of the scores. With missing scores it is the posterior mean
-/// of the reward given the present ones, under a normal prior if one is known and a flat one
-/// otherwise. Nothing is imputed.
+/// The weights are `w_j = (alpha_j / sigma_j^2) / sum_l (alpha_l / sigma_l)^2`. The value of an
+/// item is the posterior mean of its reward given its present scores, under a normal prior if one
+/// is known and a flat one otherwise. With all scores and a flat prior it is `<w, x>`, x being g^-1
+/// of the scores for link g.
 ///
 /// ```
 /// use jurybox::{Scores, Weights};
@@ -29,7 +30,7 @@ pub struct Weights {
     prior: NormalPrior,
 }
 
-/// A normal prior of the reward; precision 0 is the flat prior.
+/// A normal prior of the reward. Precision, the inverse variance, is 0 for the flat prior.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct NormalPrior {
     pub(crate) mean: f64,
@@ -37,7 +38,8 @@ pub(crate) struct NormalPrior {
 }
 
 impl NormalPrior {
-    /// The prior with this mean and variance; flat if they are not finite or the variance is 0.
+    /// The prior with this mean and variance; flat unless the variance is positive and its inverse
+    /// finite.
     pub(crate) fn normal(mean: f64, variance: f64) -> NormalPrior {
         let precision = 1.0 / variance;
         if variance > 0.0 && precision.is_finite() {
@@ -57,9 +59,10 @@ impl Weights {
         Ok(weights)
     }
 
-    /// Sets the weights for `alpha` and `sigma`, reusing memory. All are zero if every alpha is.
+    /// Sets the weights for `alpha` and `sigma`, reusing memory. All are zero if no evaluator has
+    /// information.
     pub(crate) fn set(&mut self, alpha: &[f64], sigma: &[f64], prior: NormalPrior) {
-        // |alpha / sigma| beyond 1e150 could not be squared; no ranking needs it to be.
+        // Larger ratios could not be squared, and no ranking needs them.
         self.w.clear();
         self.w.extend(alpha.iter().zip(sigma).map(|(a, s)| (a / s).clamp(-1e150, 1e150)));
         self.information.clear();
@@ -95,7 +98,7 @@ impl Weights {
         &self.w
     }
 
-    /// Base and slope that turn `<w, x>` into the value of a complete item; none if it is the
+    /// Base and slope that turn `<w, x>` into the value of a complete item; none if `<w, x>` is the
     /// value.
     pub(crate) fn line(&self) -> Option<(f64, f64)> {
         let total: f64 = self.information.iter().sum();
@@ -104,8 +107,8 @@ impl Weights {
             .then(|| (precision * mean / (precision + total), total / (precision + total)))
     }
 
-    /// The values of a round whose scores are on the scale of g^-1. An item's value does not depend
-    /// on which scores of other items are missing.
+    /// The values of a round whose scores are on the scale of g^-1, for link g. An item's value
+    /// does not depend on which scores of other items are missing.
     pub fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         kernel::dot_rows(scores.values(), &self.w, out);
         if let Some((base, slope)) = self.line() {
@@ -117,7 +120,7 @@ impl Weights {
         let total: f64 = self.information.iter().sum();
         let NormalPrior { mean, precision } = self.prior;
         if total <= 0.0 {
-            // No evaluator has a weight: all items tie, also those without scores.
+            // No evaluator has a weight: all items tie, even those without scores.
             out.fill(0.0);
             return;
         }
@@ -147,7 +150,7 @@ mod tests {
         weights.values(&Scores::new(&table, 2).unwrap(), &mut values);
         // Closed form: (mean/var + sum alpha x/sigma^2) / (1/var + sum alpha^2/sigma^2).
         assert_eq!(values, [f64::midpoint(0.5, 2.0), 0.5, (0.5 + 4.0) / 3.0]);
-        // However the rows are cut into rounds.
+        // Each row alone has the same value as in the round.
         for (row, value) in table.chunks(2).zip(&values) {
             let mut alone = Vec::new();
             weights.values(&Scores::new(row, 2).unwrap(), &mut alone);

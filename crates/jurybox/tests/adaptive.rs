@@ -1,5 +1,5 @@
-//! What `adaptive` promises beyond the generic suite: it learns in crooked worlds, and knows how
-//! sure it is.
+//! Tests of policy `adaptive`: it learns from biased, copied, curved and heavy-tailed data, and its
+//! intervals cover.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::*;
 
 const J: usize = 6;
 
-/// Rounds of 40 items: rewards and scores, from a rule that turns a reward into an item's scores.
+/// Rounds of 40 items: standard normal rewards, and the scores that `score` draws for each reward.
 fn rounds(
     count: usize,
     seed: u64,
@@ -27,7 +27,8 @@ fn rounds(
         .collect()
 }
 
-/// Plays the rounds, learning at once; the mean reward per pick over the last third.
+/// Plays the rounds with eight picks each, learning at once. Returns the mean reward per pick over
+/// the last third of the rounds.
 fn play(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)]) -> f64 {
     let width = jury.evaluators().len();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -47,7 +48,8 @@ fn play(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)]) -> f64 {
     sum / count
 }
 
-/// The mean reward per pick over the last third when the eight with the highest value are picked.
+/// The mean reward per pick over the last third of the rounds if the eight items of highest `value`
+/// are picked.
 fn picked_by(rounds: &[(Vec<f64>, Vec<f64>)], value: impl Fn(&[f64]) -> f64) -> f64 {
     let last = &rounds[2 * rounds.len() / 3..];
     let picked = |(rewards, table): &(Vec<f64>, Vec<f64>)| {
@@ -62,7 +64,8 @@ fn new_jury(spec: &str, width: usize) -> Jury {
     jury_of(&spec.parse().unwrap(), width)
 }
 
-/// The mean reward of the eight best of forty standard normal rewards.
+/// The mean reward per pick over the last third of the rounds if the eight largest rewards are
+/// picked.
 fn ceiling(rounds: &[(Vec<f64>, Vec<f64>)]) -> f64 {
     let best = |rewards: &Vec<f64>| {
         let mut sorted = rewards.clone();
@@ -125,26 +128,25 @@ fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
     };
     assert!(play(&mut new_jury("adaptive", J), &data) > 0.88 * best);
     let binary = transform(&|r| f64::from(r > 1.0));
-    // What the scores can tell a yes by, when it is known how they came about: precisions 4 and 1
-    // for the two opinions. Of the 240 picks that count about one in ten differs, so that four
-    // standard errors of the difference are 8%.
+    // The best that these scores allow: weights 4 and 1, which are one over the variance of the
+    // noise (0.5 and 1) of the two evaluators.
     let told = picked_by(&binary, |row| 4.0 * row[0] + row[3]);
     let found = play(&mut new_jury("adaptive", J), &binary);
     assert!(found > 0.92 * told, "{found} of {told}");
-    // Cubes of exponentials: the largest reward is thousands of times the median.
+    // Log-normal rewards, with a very heavy tail.
     let heavy = transform(&|r| (3.0 * r).exp());
     let mut jury = new_jury("adaptive", J);
     play(&mut jury, &heavy);
     let fitted = jury.fit();
     let weights = fitted.weights().unwrap();
-    // The first three are one evaluator, the next two another, the last sees nothing.
+    // Columns 0 to 2 are copies of one evaluator, 3 and 4 of another, and 5 is noise.
     let seeing = weights[..3].iter().sum::<f64>().min(weights[3..5].iter().sum());
     assert!(seeing > 3.0 * weights[5].abs(), "{weights:?}");
 }
 
 #[test]
 fn curves_are_followed() {
-    // The first evaluator saturates, the second only tells the very best apart.
+    // The first evaluator saturates, and the second tells only the best items apart.
     let data = rounds(150, 4, |_, r, rng| {
         vec![(3.0 * r).tanh() + 0.05 * normal(rng), (2.0 * r).exp() + normal(rng), normal(rng)]
     });
@@ -158,7 +160,7 @@ fn intervals_cover() {
     let weights = [0.5, 0.3, 0.0, -0.2];
     let (mut inside, mut total, mut covered, mut asked) = (0, 0, 0, 0);
     for seed in 0..30 {
-        // The reward is a linear function of independent scores plus noise: the true weights are
+        // The reward is a linear function of independent scores plus noise, so the true weights are
         // known.
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut jury = new_jury("adaptive(curve=linear)", 4);
@@ -186,8 +188,8 @@ fn intervals_cover() {
             asked += 1;
         }
     }
-    // 120 weights and 300 rewards at 90%: within four standard deviations, and the prior may only
-    // help the weights.
+    // 120 weights and 300 rewards at 90%: four standard errors are 0.11 and 0.07. Intervals of
+    // weights may cover more often.
     assert!(f64::from(inside) / f64::from(total) > 0.79, "{inside} of {total}");
     let share = f64::from(covered) / f64::from(asked);
     assert!((share - 0.9).abs() < 0.07, "{share}");
@@ -195,8 +197,8 @@ fn intervals_cover() {
 
 #[test]
 fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
-    // Two evaluators that see the reward, two that see nothing, and verdicts off by Cauchy noise:
-    // no variance at all.
+    // Two evaluators see the reward and two do not. Verdicts have Cauchy noise, which has no finite
+    // variance.
     let data = rounds(100, 12, |_, r, rng| {
         (0..4).map(|j| if j < 2 { r + 0.5 * normal(rng) } else { normal(rng) }).collect()
     });
@@ -218,8 +220,8 @@ fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
 
 #[test]
 fn severe_harm_is_not_cut_to_the_size_of_mild_harm() {
-    // Mild harm, worth about 1, is frequent and seen by three; severe harm, worth about 100, is
-    // rare and seen by the others.
+    // Mild harm, worth about 1, is frequent and seen by the first three evaluators. Severe harm,
+    // worth about 100, is rare and seen by the last three.
     let mut rng = ChaCha8Rng::seed_from_u64(21);
     let mut item = || {
         let mut chance = |share: f64| normal(&mut rng) > share;
@@ -235,14 +237,14 @@ fn severe_harm_is_not_cut_to_the_size_of_mild_harm() {
             (rewards, rows.concat())
         })
         .collect();
-    // Whoever knows who sees the severe, and picks by them alone.
+    // Picks by the three evaluators that see severe harm.
     let told = picked_by(&data, |row| row[3] + row[4] + row[5]);
     let found = play(&mut new_jury("adaptive", J), &data);
     assert!(found > 0.9 * told, "{found} of {told}");
 }
 
-/// Rounds of 120 items: mild harm, worth about 1, is frequent and seen by four; severe harm, worth
-/// about 100, is rare, looks harmless to these, and is seen by two.
+/// Rounds of 120 items. Mild harm, worth about 1, is frequent and seen by the first four
+/// evaluators. Severe harm, worth about 100, is rare and seen by the last two alone.
 fn severe(seed: u64, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut item = || {
@@ -262,8 +264,7 @@ fn severe(seed: u64, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
 
 #[test]
 fn severe_harm_that_the_others_pass_over_is_met() {
-    // Whoever picks by what mild harm teaches has about 1 a pick, and never learns of anything
-    // else.
+    // A jury that followed mild harm alone would earn about 1 per pick.
     for seed in 0..6 {
         let data = severe(seed, 240);
         let told = picked_by(&data, |row| row[4] + row[5]);
@@ -274,8 +275,7 @@ fn severe_harm_that_the_others_pass_over_is_met() {
 
 #[test]
 fn noise_that_grows_with_the_reward_is_a_curve_to_it() {
-    // Evaluators scatter more over good items, so that extreme scores of either sign speak for
-    // them: no straight line.
+    // Scores scatter more for good items, so that extreme scores of either sign mark good items.
     let data = rounds(200, 11, |_, r, rng| (0..3).map(|_| 0.3 * r + r.exp() * normal(rng)).collect());
     let (curved, straight) =
         (play(&mut new_jury("adaptive", 3), &data), play(&mut new_jury("adaptive(curve=linear)", 3), &data));
@@ -321,7 +321,7 @@ fn the_value_of_a_row_is_its_own_whatever_stands_beside_it() {
             });
             assert_eq!(parts.collect::<Vec<_>>(), whole, "{spec}");
         }
-        // And it is what is predicted.
+        // The mean of the prediction is the value.
         let predicted = fitted.predict(&scores, Fraction::try_from(0.9).unwrap()).unwrap().unwrap();
         for (value, predicted) in whole.iter().zip(predicted) {
             let value = f64::from_bits(*value);

@@ -1,5 +1,5 @@
-//! A steady state allocates nothing: after some rounds, a round with complete scores takes no
-//! memory from the system.
+//! Counts memory allocations: after some rounds, policies other than `adaptive` play and learn
+//! rounds with complete scores without any.
 
 mod support;
 
@@ -16,7 +16,7 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// The only way to see allocations is to be the allocator. It hands everything on to the system's.
+// A global allocator that counts allocations and passes every call on to the system's.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
@@ -36,8 +36,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Policies that estimate the noise from unlabelled scores fit a factor model before each choice,
-/// and `adaptive` renews its fit now and then; fits allocate. All else must not.
+/// Fits of `adaptive` and estimates of the evaluators' noise allocate. So `adaptive` is left out,
+/// and the other policies are given the noise.
 #[test]
 fn a_steady_state_allocates_nothing() {
     const J: usize = 4;
@@ -48,7 +48,7 @@ fn a_steady_state_allocates_nothing() {
         let mut world = World::new(1, J, 0.0);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut picks = Vec::new();
-        // The same rounds again and again, so that rare rewards have opened their bins.
+        // The same 50 rounds are repeated, so that nothing new has to be stored.
         let rounds: Vec<_> = (0..50).map(|_| world.round(20)).collect();
         let mut play = |times: usize| {
             for ((rewards, table), at) in std::iter::repeat_n(&rounds, times).flatten().zip(0..) {

@@ -1,4 +1,4 @@
-//! Policies against closed forms, and the laws that they must obey.
+//! Tests policies against closed forms, and against laws that they must obey.
 
 mod support;
 
@@ -59,8 +59,8 @@ fn maximum_likelihood_with_the_identity_link_is_s_over_r_plus_lambda() {
 
 #[test]
 fn a_policy_told_the_truth_weighs_as_the_oracle() {
-    // Scores without noise: after one round esag knows alpha up to the mean reward, and the weights
-    // up to its inverse.
+    // Scores without noise: after one round esag's estimate is alpha times 2, the mean reward. So
+    // its weights are the oracle's divided by 2.
     let alpha = [0.5, 1.0, 2.0, 4.0];
     let sigma = vec![0.1, 0.2, 0.3, 0.4];
     let mut jury = jury_of(&Spec::new("esag").with("sigma", sigma.clone()), J);
@@ -84,12 +84,12 @@ fn folding_the_current_round_in_removes_the_blind_first_round() {
     let (_, scores) = world.round(20);
     let view = Scores::new(&scores, J).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    // Blind: every item ties, every item has the same chance.
+    // Before the first scores all items tie: each is picked with probability 5 / 20.
     assert!(letter.fit().inclusion_probabilities(&view, 5).unwrap().iter().all(|&p| p == 0.25));
     let picks = past.round(&view, 0, 5, &mut rng).unwrap();
     assert!(picks.iter().all(|pick| pick.receipt.inclusion_probability == 1.0));
     letter.round(&view, 0, 5, &mut rng).unwrap();
-    // From here on both have seen the same.
+    // From here on both have observed the same round.
     assert_eq!(letter.fit().weights().unwrap(), past.fit().weights().unwrap());
 }
 
@@ -144,7 +144,7 @@ proptest! {
                 let spec = Spec::new(name).with("sigma", scale(&SIGMA));
                 match name {
                     "oracle" => spec.with("alpha", scale(&ALPHA)),
-                    // The ridge has units too; a negligible one keeps the comparison clean.
+                    // The ridge penalty has a unit too; a tiny one does not change the picks.
                     "esag" => spec,
                     _ => spec.with("lambda", 1e-9),
                 }
@@ -170,7 +170,8 @@ proptest! {
         }
     }
 
-    /// Any numbers at all: every policy either refuses or picks k distinct items.
+    /// Any scores and rewards: a round is refused, or `k` distinct items are picked. Rewards beyond
+    /// 1e100 in size are refused.
     #[test]
     fn no_input_is_a_panic(
         table in prop::collection::vec(prop_oneof![
@@ -222,7 +223,7 @@ fn an_item_that_nobody_scored_is_worth_what_all_items_are_and_not_what_picks_wer
         let unknown = jury.fit().values(&jury.scores(&[f64::NAN; 3]).unwrap()).unwrap()[0];
         let (all, picked) = (all.0 / all.1, picked.0 / picked.1);
         assert!(picked > all + 1.0, "{policy}: {picked} {all}");
-        // Gains learnt from picks are a little too large, and values as much too small.
+        // Gains learnt from picks are a little biased, hence the tolerance.
         assert!((unknown - all).abs() < 0.15, "{policy}: {unknown}, all {all}, picked {picked}");
     }
 }

@@ -1,7 +1,7 @@
-//! Items of several groups: what it brings to say which, where groups differ, and what it costs
-//! where they do not.
+//! Tests of a context column that names each item's group: what it gains where groups differ, and
+//! what it costs where they do not.
 //!
-//! The whole table, in a quarter of an hour: `cargo test --release -p jurybox --test contexts --
+//! The table takes a quarter of an hour: `cargo test --release -p jurybox --test contexts --
 //! --ignored --nocapture`.
 
 mod support;
@@ -19,24 +19,24 @@ const J: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Differ {
     Not,
-    /// In who knows: each evaluator is good in some groups and useless in the others.
+    /// In which evaluators are good: each is good in some groups and useless in the others.
     Weights,
-    /// In what items of the same scores are worth.
+    /// In the reward of items with the same scores.
     Constants,
-    /// In who knows, and the last group comes after half of the rounds.
+    /// As `Weights`, and the last group only comes in the second half of the rounds.
     Late,
 }
 
-/// What is told of groups.
+/// How the groups of items are made known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Told {
     Nothing,
     Context,
-    /// A jury for each group, which picks its share.
+    /// A jury for each group; the items of all groups compete by the values of their juries.
     Apart,
 }
 
-/// A reward, scores and the group.
+/// An item: its reward, and its scores followed by its group.
 fn item(groups: usize, differ: Differ, round: u64, yes: bool, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
     let there = if differ == Differ::Late && round < ROUNDS / 2 { groups - 1 } else { groups };
     let group = rng.random_range(0..there);
@@ -56,8 +56,8 @@ fn item(groups: usize, differ: Differ, round: u64, yes: bool, rng: &mut ChaCha8R
     (if yes { f64::from(u8::from(worth > 1.3)) } else { worth }, scores)
 }
 
-/// The mean reward of the best `k` of every round, told so much of the groups, which stand behind
-/// the scores.
+/// The mean reward of the `k` best items of each round, from which the juries learn. The last
+/// number of an item is its group; `told` says how juries are told of it.
 fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str, k: usize) -> f64 {
     let scores = rounds[0][0].1.len() - 1;
     let width = if told == Told::Context { scores + 1 } else { scores };
@@ -68,7 +68,7 @@ fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str
     let mut juries = vec![Jury::new(&policy.parse().unwrap(), evaluators).unwrap(); many];
     let mut reward = 0.0;
     for (round, items) in rounds.iter().enumerate() {
-        // Of all items, the best by what the jury of each expects.
+        // Items compete by the values that their own juries give.
         let mut valued: Vec<(f64, usize)> = Vec::new();
         for (of, jury) in juries.iter_mut().enumerate() {
             let is_mine = |at: &usize| told != Told::Apart || items[*at].1[scores] == of as f64;
@@ -94,8 +94,8 @@ fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str
     reward / (rounds.len() * k) as f64
 }
 
-/// What is added to the reward without context, in percent: with it, and with a jury for each
-/// group.
+/// The gain in reward over a jury that knows no groups, in percent: with a context column, and with
+/// a jury for each group.
 fn brought(
     rounds: impl Fn(u64) -> Vec<Vec<(f64, Vec<f64>)>>,
     groups: usize,
@@ -121,7 +121,7 @@ fn runs(default: u64) -> u64 {
     std::env::var("RUNS").map_or(default, |runs| runs.parse().unwrap())
 }
 
-/// A jury that has seen and learnt so many items of two groups.
+/// A jury that has observed and learnt `items` items of two groups.
 fn taught(policy: &str, differ: Differ, items: usize, seed: u64) -> Jury {
     let names = (0..J).map(|j| Evaluator::from(format!("e{j}"))).chain([Evaluator::context("group")]);
     let mut jury = Jury::new(&policy.parse().unwrap(), Evaluators::new(names).unwrap()).unwrap();
@@ -138,7 +138,7 @@ fn taught(policy: &str, differ: Differ, items: usize, seed: u64) -> Jury {
 fn weights_differ_by_group_where_the_labels_say_so_and_not_elsewhere() {
     let fitted = taught("adaptive", Differ::Weights, 400, 1).fit();
     let weights = |group: f64| fitted.group_weights(J, group).unwrap().1;
-    // The first evaluator knows group 0, and the second group 1.
+    // The first evaluator is good in group 0, and the second in group 1.
     assert!(weights(0.0)[0] > 4.0 * weights(0.0)[1].abs(), "{:?}", weights(0.0));
     assert!(weights(1.0)[1] > 4.0 * weights(1.0)[0].abs(), "{:?}", weights(1.0));
     let fitted = taught("adaptive", Differ::Not, 400, 1).fit();
@@ -180,8 +180,8 @@ fn contexts_are_saved_merged_and_moved() {
     for (one, other) in weights(&merged).iter().zip(weights(&reversed)) {
         assert!((one - other).abs() < 1e-9, "{one} {other}");
     }
-    // Without the context, and with it again in another place: labels keep their scores, groups
-    // that were forgotten are gone.
+    // The context is removed, or moved to the front: labels keep their scores. Without the context,
+    // group weights are gone.
     let mut jury = a.clone();
     jury.set_evaluators(Evaluators::new((0..J).map(|j| format!("e{j}"))).unwrap()).unwrap();
     assert_eq!((jury.fit().group_weights(J, 0.0), jury.seen().used), (None, 200));
@@ -240,8 +240,8 @@ fn table_of_what_context_brings() {
     }
 }
 
-/// Rows of one's own: a file without a header, the reward in the first column, the group (0, 1,
-/// ...) in the last, scores between.
+/// Prints the table for a file without a header, named by `ROWS`: the reward in the first column,
+/// the group (0, 1, ...) in the last, scores between.
 #[test]
 #[ignore = "needs a file, named by ROWS"]
 #[expect(clippy::print_stdout, reason = "the table")]
@@ -255,7 +255,7 @@ fn table_of_rows_of_ones_own() {
         .map(|row| (row[0], row[1..].to_vec()))
         .collect();
     let groups = rows.iter().map(|row| row.1[row.1.len() - 1] as usize).max().unwrap() + 1;
-    // Each row is looked at at most once.
+    // Each row is used at most once.
     let rounds = |seed| -> Vec<Vec<(f64, Vec<f64>)>> {
         let (mut rows, mut rng) = (rows.clone(), ChaCha8Rng::seed_from_u64(seed));
         for at in (1..rows.len()).rev() {

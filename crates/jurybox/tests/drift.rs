@@ -1,5 +1,5 @@
-//! What `adaptive` does with time: it sees that evaluators or rewards have changed, says when, and
-//! forgets what no longer holds.
+//! Tests how policy `adaptive` deals with drift: it raises alarms when evaluators or rewards
+//! change, says when, and forgets what no longer holds.
 
 mod support;
 
@@ -12,11 +12,11 @@ const J: usize = 6;
 const ITEMS: usize = 40;
 const K: usize = 8;
 
-/// Rewards, then scores.
+/// The rewards of a round's items, and their scores row by row.
 type Round = (Vec<f64>, Vec<f64>);
 
-/// Rounds of evaluators of one reward, each with a noise that may depend on the round and on who it
-/// is.
+/// Rounds of standard normal rewards. A score is the reward plus normal noise of size `noise(round,
+/// evaluator)`.
 fn rounds(count: u64, seed: u64, noise: impl Fn(u64, usize) -> f64) -> Vec<Round> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..count)
@@ -30,12 +30,12 @@ fn rounds(count: u64, seed: u64, noise: impl Fn(u64, usize) -> f64) -> Vec<Round
         .collect()
 }
 
-/// The third evaluator's noise is six times as much from a round on.
+/// The third evaluator's noise is six times as large from round `change` on.
 fn breaking(change: u64) -> impl Fn(u64, usize) -> f64 {
     move |t, j| if j == 2 && t >= change { 3.0 } else { 0.5 }
 }
 
-/// Half of the evaluators are good, until a round from which on the others are.
+/// The first three evaluators are good before round `change`, the last three from then on.
 fn swapping(change: u64) -> impl Fn(u64, usize) -> f64 {
     move |t, j| if (j < 3) == (t < change) { 0.3 } else { 4.0 }
 }
@@ -44,7 +44,8 @@ fn new_jury(spec: &str) -> Jury {
     jury_of(&spec.parse().unwrap(), J)
 }
 
-/// Plays the rounds, the first at that time, learning at once; the reward of each round's picks.
+/// Plays the rounds at times from `first` on, learning at once. Returns the sum of rewards of each
+/// round's picks.
 fn play(jury: &mut Jury, rounds: &[Round], first: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let one = |((rewards, table), at): (&Round, u64)| {
@@ -59,10 +60,10 @@ fn play(jury: &mut Jury, rounds: &[Round], first: u64) -> Vec<f64> {
     rounds.iter().zip(first..).map(one).collect()
 }
 
-/// Hours from 1970 to 2023.
+/// Hours from 1970 to November 2023.
 const EPOCH: u64 = 472_222;
 
-/// Shows the scores of the rounds, each so much later than the one before.
+/// Observes the scores of the rounds, at times that are `unit` apart.
 fn show(jury: &mut Jury, rounds: &[Round], unit: u64) {
     for ((_, table), at) in rounds.iter().zip(0..) {
         jury.observe(&jury.scores(table).unwrap(), unit * (EPOCH + at)).unwrap();
@@ -95,8 +96,8 @@ fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
 
 #[test]
 fn when_it_changed_is_never_told_otherwise() {
-    // However old the change is, the two times hold it between them, and are no further apart than
-    // a quarter of its age.
+    // However old the change is, `since` and `until` hold it between them. They are at most a
+    // quarter of its age, plus two rounds, apart.
     let (change, data) = (300, rounds(1500, 9, breaking(300)));
     for unit in [1, 3600] {
         let mut jury = new_jury("adaptive");
@@ -117,8 +118,8 @@ fn when_it_changed_is_never_told_otherwise() {
 
 #[test]
 fn an_alarm_comes_within_forty_rounds_at_any_age_and_in_any_unit_of_time() {
-    // Twice the noise; time in rounds, in seconds and in microseconds since 1970 with a round an
-    // hour.
+    // The noise doubles. A round takes an hour; times are hours, seconds or microseconds
+    // since 1970.
     for (change, unit) in [(200, 1), (200, 3600), (200, 3_600_000_000), (12_000, 1), (12_000, 3600)] {
         let mut jury = new_jury("adaptive");
         let noise = |t: u64, j: usize| if j == 2 && t >= change { 1.0 } else { 0.5 };
@@ -150,8 +151,8 @@ fn who_does_not_forget_is_told_all_the_same() {
     let mut jury = new_jury("adaptive(forget=false)");
     play(&mut jury, &data, 0);
     assert!(jury.fit().alarms().iter().any(|alarm| (alarm.since..=alarm.until).contains(&120)));
-    // Nothing is left out: with all at one time, at which nothing can be seen to change, the same
-    // is learnt.
+    // `forget=false` leaves out no label: if all rounds have the same time, so that no change can
+    // be seen, the weights are the same.
     let mut still = new_jury("adaptive(forget=false)");
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     for (rewards, table) in &data {
@@ -194,7 +195,8 @@ fn halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
             logged
         })
         .collect();
-    // Two machines that take turns, and one that learns the first half last.
+    // The rounds are split into even and odd or into early and late ones, and learnt by separate
+    // juries.
     let part = |keep: &dyn Fn(u64) -> bool| {
         let mut jury = new_jury("adaptive");
         log.iter().filter(|logged| keep(logged.at)).for_each(|logged| {
@@ -215,7 +217,7 @@ fn halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
         };
         assert_eq!(told(&merged), told(&whole));
     }
-    // A tick makes round numbers of timestamps.
+    // With a tick of 3600, times in seconds count as hours.
     let mut hourly = new_jury("adaptive(tick=3600)");
     for logged in &log {
         let logged = Logged { at: 3600 * logged.at + 1800, ..logged.clone() };
@@ -237,7 +239,7 @@ fn an_old_jury_knows_of_a_change_as_soon_as_a_young_one() {
     assert!(old > 0.97 * young, "{old} {young}");
 }
 
-/// The same rounds with rewards that are something else from a round on.
+/// The rounds `data`, with rewards replaced by `reward(r)` from round `change` on.
 fn redefined(mut data: Vec<Round>, change: usize, reward: impl Fn(f64) -> f64) -> Vec<Round> {
     let changed = data[change..].iter_mut().flat_map(|(rewards, _)| rewards);
     changed.for_each(|r| *r = reward(*r));
@@ -246,15 +248,15 @@ fn redefined(mut data: Vec<Round>, change: usize, reward: impl Fn(f64) -> f64) -
 
 #[test]
 fn rewards_that_mean_something_else_are_seen_and_learnt_anew() {
-    // From round 200 on, what was good is bad, and scores are what they were.
+    // From round 200 on rewards have the other sign, while scores stay the same.
     let data = redefined(rounds(340, 11, |_, j| 0.3 + 0.2 * j as f64), 200, |r| -r);
     let mut jury = new_jury("adaptive");
     let earned = play(&mut jury, &data, 0);
     let alarms = jury.fit().alarms().to_vec();
     assert!(!alarms.is_empty() && alarms.iter().all(|alarm| alarm.evaluator.is_none()), "{alarms:?}");
     assert!(alarms.iter().all(|alarm| (alarm.since..=alarm.until).contains(&200)), "{alarms:?}");
-    // Before it picked the best, and within 90 rounds it nearly does again, against a prior of 49
-    // to 1 that the jury points the right way; what has not forgotten still picks the worst.
+    // In rounds 90 to 140 after the change, picks are nearly as good as before it. Without
+    // forgetting they are worse than random ones.
     let (before, after) = (sum(&earned[150..200]), sum(&earned[290..340]));
     let kept = sum(&play(&mut new_jury("adaptive(forget=false)"), &data, 0)[290..340]);
     assert!(after > 0.9 * before && kept < 0.0, "{before} {after} {kept}");
@@ -269,8 +271,8 @@ fn severer_reviewers_are_seen_and_picks_that_get_better_are_not() {
     let [alarm] = &alarms[..] else { panic!("{alarms:?}") };
     assert!(alarm.reading == Reading::Reward && (alarm.since..=alarm.until).contains(&200), "{alarm:?}");
     assert!((alarm.before - alarm.after - 0.7).abs() < 0.1, "{alarm:?}");
-    // The first rounds are picked by a poor rule: the others earn half as much again, and that is
-    // no change of rewards.
+    // In the first 100 rounds middling items are picked, later the best: rewards rise, but their
+    // meaning does not change.
     let mut jury = new_jury("adaptive");
     for ((rewards, table), at) in data.iter().zip(0..) {
         let worst = |count: usize| if at < 100 { count } else { 0 };
@@ -285,7 +287,7 @@ fn severer_reviewers_are_seen_and_picks_that_get_better_are_not() {
     assert!(jury.fit().alarms().is_empty(), "{:?}", jury.fit().alarms());
 }
 
-/// Files are learnt apart and merged: what changed is kept for good all the same.
+/// Each round is learnt by a jury of its own and merged: the confirmed change stays in the state.
 #[test]
 fn who_merges_files_keeps_what_changed() {
     let data = redefined(rounds(40, 13, |_, j| 0.3 + 0.2 * j as f64), 20, |r| -r);
@@ -306,8 +308,7 @@ fn who_merges_files_keeps_what_changed() {
     assert!(!alarms.is_empty() && alarms.iter().all(|a| (a.since..=a.until).contains(&20)), "{alarms:?}");
 }
 
-/// One time in milliseconds among seconds would make all others old, and hide whatever changes
-/// after it.
+/// One time in milliseconds among seconds would make all others old, and hide later changes.
 #[test]
 fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
     let mut jury = new_jury("adaptive");
@@ -327,13 +328,12 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
             other.observe(&scores, at).unwrap();
             assert_eq!(jury.merge(&other).unwrap_err().code(), "merge");
             assert_eq!(jury.to_bytes(), before);
-            // Ten years later is another matter, and so is a number of rounds that becomes a date.
+            // Accepted: a time ten years later, and a date after a small number of rounds.
             jury.clone().observe(&scores, now + 10 * 31_557_600).unwrap();
             let mut counted = new_jury("adaptive");
             counted.observe(&scores, 99).unwrap();
             counted.observe(&scores, now).unwrap();
-            // Nor are dates refused that begin as times since a start; but coarser ones after finer
-            // ones are.
+            // Accepted: nanoseconds since a start. Refused: seconds after milliseconds.
             let mut since_start = new_jury("adaptive");
             for nanoseconds in [200_000_000, 2_000_000_000, 3_600_000_000_000, 90_000_000_000_000] {
                 since_start.observe(&scores, nanoseconds).unwrap();
@@ -344,8 +344,8 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
     assert!(jury.fit().alarms().iter().any(|alarm| alarm.evaluator == Some(2)), "{:?}", jury.fit().alarms());
 }
 
-/// An evaluator that gives the same score to all from a round on has no spread to read; that it has
-/// none is what tells.
+/// An evaluator gives all items the same score from a round on: one alarm says that its scores no
+/// longer vary within rounds (`Reading::Varying`).
 #[test]
 fn who_is_stuck_is_told_at_any_age_and_alone() {
     for change in [30, 150, 2000] {
@@ -360,13 +360,13 @@ fn who_is_stuck_is_told_at_any_age_and_alone() {
         assert_eq!((alarm.evaluator, alarm.reading), (Some(1), Reading::Varying));
         assert!((alarm.since..=alarm.until).contains(&(EPOCH + change)), "{change}: {alarm:?}");
         assert!(alarm.before > 0.9 && alarm.after < 0.1, "{alarm:?}");
-        // What is stuck has no say any more.
+        // The weight of such an evaluator is zero.
         assert_eq!(fitted.weights().unwrap()[1], 0.0);
     }
 }
 
-/// A rule that hits one item in forty says the same of all items in every third round, and always
-/// did.
+/// Three rules hit 2.5%, 0.5% and 10% of the items. The first has no hit in a third of the rounds
+/// of 40 items; since that never changes, there is no alarm.
 #[test]
 fn rare_flags_are_not_stuck() {
     use rand::RngExt;
@@ -392,8 +392,7 @@ fn rare_flags_are_not_stuck() {
     }
 }
 
-/// A rule that finds what there is more of from a round on has hits in more rounds, and is what it
-/// was.
+/// From round 300 on a rule hits more items, as when there are more such items: no alarm.
 #[test]
 fn a_wave_of_what_a_rule_finds_is_no_change_of_the_rule() {
     use rand::RngExt;
@@ -414,7 +413,8 @@ fn a_wave_of_what_a_rule_finds_is_no_change_of_the_rule() {
     }
 }
 
-/// One bad deployment: one evaluator gives the same score to all, another's points the other way.
+/// From round 200 on, one evaluator gives all items the same score, and another's scores have the
+/// other sign.
 #[test]
 fn who_turns_round_is_named_beside_who_is_stuck() {
     let mut data = rounds(300, 8, |_, _| 0.7);
@@ -428,8 +428,8 @@ fn who_turns_round_is_named_beside_who_is_stuck() {
     assert_eq!(named, [(Some(1), Reading::Varying), (Some(2), Reading::Agreement)], "{:?}", fitted.alarms());
 }
 
-/// A rule that hits one item in fifty, in rounds of 40, varies in about half of the rounds; when it
-/// is dead, in none.
+/// A rule that hits one item in fifty has hits in about half of the rounds of 40 items, and from
+/// round 300 on in none.
 #[test]
 fn a_rare_rule_that_falls_silent_is_told() {
     use rand::RngExt;

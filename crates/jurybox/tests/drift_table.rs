@@ -1,8 +1,9 @@
-//! How often steady worlds raise an alarm, and how long one takes after a change: what the book's
-//! page on `adaptive` says of it.
+//! Prints how often steady worlds raise a drift alarm, and how many rounds an alarm takes after a
+//! change.
 //!
-//! `cargo test --release -p jurybox --test drift_table -- --ignored --nocapture` prints the table;
-//! `WORLDS` in the environment says how many worlds of each kind, 1000 unless told.
+//! `cargo test --release -p jurybox --test drift_table -- --ignored --nocapture` prints the tables.
+//! `WORLDS` in the environment is the number of worlds of each kind, by default 1000. Tables with
+//! verdicts or changes use a fraction of it.
 #![allow(clippy::print_stdout, clippy::allow_attributes, reason = "a table is printed")]
 
 mod support;
@@ -15,44 +16,44 @@ use support::{judged, jury_of, normal};
 const J: usize = 6;
 const ITEMS: usize = 40;
 const K: usize = 8;
-/// Rounds that a steady world is watched for, and how often it is looked at.
+/// Number of rounds of a steady world.
 const LIFE: u64 = 1000;
+/// Rounds between two checks for alarms in a steady world.
 const LOOK: u64 = 16;
 
 fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// What scores are like.
+/// How scores come about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Normal,
-    /// Errors of a t law with two degrees of freedom: no variance.
+    /// Errors follow Student's t with two degrees of freedom, which has no finite variance.
     Heavy,
-    /// Errors of a Cauchy law.
+    /// Errors follow a Cauchy distribution.
     Cauchy,
     Missing,
-    /// Marks from 1 to 5.
+    /// Scores are marks from 1 to 5.
     Marks,
     YesNo,
-    /// Weekdays and weekends, four rounds a day: the noise is half as much again, and items differ
-    /// less.
+    /// Four rounds a day; at weekends the noise is half as large again, and rewards vary less.
     Weekly,
-    /// Day and night, a round an hour.
+    /// A round an hour; the noise varies by 30% over the day.
     Daily,
-    /// From 10 to 200 items a round.
+    /// Rounds have 10 to 200 items.
     AnySize,
 }
 
-/// What verdicts are like.
+/// How verdicts come about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdict {
     Number,
     Heavy,
     Yes,
-    /// Whoever judges a round judges all of it a little higher or lower.
+    /// All verdicts of a round share a random offset.
     ByRound,
-    /// A curve that straight lines do not follow.
+    /// An exponential function of the reward, which straight lines do not follow.
     Bent,
 }
 
@@ -67,7 +68,8 @@ impl World {
         World { rng: ChaCha8Rng::seed_from_u64(seed), kind, verdict }
     }
 
-    /// Scores and verdicts of a round, in which one evaluator has so much noise.
+    /// Scores and verdicts of a round in which the third evaluator's noise is `noise` and the
+    /// others' 0.5.
     fn round(&mut self, at: u64, noise: f64) -> (Vec<f64>, Vec<f64>) {
         let rng = &mut self.rng;
         let items = if self.kind == Kind::AnySize { 10 + rng.next_u64() as usize % 191 } else { ITEMS };
@@ -107,7 +109,7 @@ impl World {
     }
 }
 
-/// Shows a round; the picks are learnt from where labels are wanted.
+/// Observes a round. With `labels` it also picks items and learns their verdicts.
 fn play(
     jury: &mut Jury,
     rng: &mut ChaCha8Rng,
@@ -127,7 +129,7 @@ fn worlds() -> u64 {
     std::env::var("WORLDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
-/// Runs on two threads.
+/// The results of `one` for the numbers below `count`, computed on two threads.
 fn each<T: Send>(count: u64, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let half = |first: u64| (first..count).step_by(2).map(&one).collect::<Vec<T>>();
     std::thread::scope(|scope| {
@@ -138,7 +140,7 @@ fn each<T: Send>(count: u64, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// Whether a steady world raises an alarm within its life, on scores or on rewards.
+/// Whether a steady world ever raises an alarm: on an evaluator's scores, and on rewards.
 fn cries(kind: Kind, verdict: Verdict, labels: bool, seed: u64) -> [bool; 2] {
     let mut world = World::new(kind, verdict, seed);
     let mut jury = jury_of(&"adaptive(forget=false)".parse().unwrap(), J);
@@ -194,8 +196,8 @@ fn steady_worlds() {
     }
 }
 
-/// Rounds until an alarm after an evaluator's noise has doubled, and whether it is about that
-/// evaluator and its bracket holds the change.
+/// Rounds until an alarm after the third evaluator's noise has doubled (400 if there is none). Also
+/// whether all alarms are about that evaluator and hold the change between `since` and `until`.
 fn delay(kind: Kind, change: u64, unit: u64, seed: u64) -> (u64, bool) {
     let mut world = World::new(kind, Verdict::Number, seed);
     let mut jury = jury_of(&"adaptive".parse().unwrap(), J);
@@ -236,7 +238,7 @@ fn delays() {
     }
 }
 
-/// What becomes of a reward.
+/// What happens to each reward after the change.
 type Turn = fn(f64) -> f64;
 
 #[test]

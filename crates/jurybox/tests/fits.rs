@@ -1,4 +1,4 @@
-//! Laws of `Fitted`, of time and of evaluators that come and go, for every policy in the table.
+//! Tests laws of fits, and of adding and removing evaluators, for every policy in the table.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::*;
 
 const J: usize = 4;
 
-/// A round as a jury plays it, with what was learnt from it.
+/// Plays a round of the world with five picks, learns from them at once, and returns them.
 fn play(jury: &mut Jury, world: &mut World, at: u64, rng: &mut ChaCha8Rng, items: usize) -> Vec<Pick> {
     let (rewards, scores) = world.round(items);
     let picks = jury.round(&jury.scores(&scores).unwrap(), at, 5, rng).unwrap();
@@ -21,7 +21,7 @@ fn play(jury: &mut Jury, world: &mut World, at: u64, rng: &mut ChaCha8Rng, items
     picks
 }
 
-/// Bits of the values that a fit gives.
+/// The bits of the values that a fit of the jury gives.
 fn values(jury: &Jury, scores: &[f64]) -> Vec<u64> {
     let fitted = jury.fit();
     fitted.values(&fitted.scores(scores).unwrap()).unwrap().iter().map(|v| v.to_bits()).collect()
@@ -32,8 +32,7 @@ fn equal_bytes_give_equal_picks_at_any_moment_of_a_run() {
     for spec in specs(J) {
         let mut jury = jury_of(&spec, J);
         let (mut world, mut rng) = (World::new(1, J, 0.05), ChaCha8Rng::seed_from_u64(3));
-        // Rounds large enough that `adaptive` is soon past the point where it fits with every
-        // round.
+        // Large rounds, so that `adaptive` soon stops fitting in every round.
         for at in 0..45 {
             play(&mut jury, &mut world, at, &mut rng, 200);
             if at % 4 != 1 {
@@ -94,7 +93,7 @@ fn a_fit_is_a_pure_function_that_rounds_and_other_fits_do_not_touch() {
             observe(&mut taught, &logged);
             learn(&mut taught, &logged);
         }
-        // One has fitted in every round and used its memory again, the other fits for the first
+        // `played` has fitted in every round and reused its memory; `taught` fits for the first
         // time.
         assert_eq!(values(&played, &table), values(&taught, &table), "{spec}");
         assert_eq!(values(&played, &table), values(&played, &table), "{spec}");
@@ -145,7 +144,8 @@ fn contributions_sum_to_the_value_and_a_missing_score_adds_nothing() {
             let values = fitted.values(&scores).unwrap();
             for (row, value) in scores.rows().zip(values) {
                 let Some(why) = fitted.contributions(row).unwrap() else {
-                    // Whose value is one of the whole round, or no sum: then it has no form either.
+                    // A policy without contributions has no form either: its values are no sums
+                    // over a row's scores.
                     assert!(fitted.form().is_none(), "{spec}");
                     continue;
                 };
@@ -170,7 +170,7 @@ fn the_value_of_an_item_is_the_same_however_rows_are_cut_into_blocks() {
         let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(13, J, 0.1), 60, 20, 5, 13);
         let fitted = jury.fit();
-        // Gaps in the last third only.
+        // Only the last third of the rows has gaps.
         let mut world = World::new(14, J, 0.0);
         let (_, mut table) = world.round(60);
         world.missing = 0.5;
@@ -187,9 +187,8 @@ fn the_value_of_an_item_is_the_same_however_rows_are_cut_into_blocks() {
     }
 }
 
-/// Whether values add up over the scores, and differ: any two scores of a row that are changed
-/// together then change its value by what each changes alone. Rows are valued one by one, and only
-/// those without gaps.
+/// Whether values are sums over the scores of a row, and differ at all. If two scores of a sum
+/// change, its value changes by the sum of the two single changes. Rows with gaps are left out.
 fn adds_up(fitted: &Fitted, table: &[f64]) -> bool {
     let value = |row: &[f64]| fitted.values(&fitted.scores(row).unwrap()).unwrap()[0];
     let rows: Vec<&[f64]> = table.chunks(J).filter(|row| row.iter().all(|x| !x.is_nan())).take(40).collect();
@@ -212,7 +211,7 @@ fn adds_up(fitted: &Fitted, table: &[f64]) -> bool {
 
 #[test]
 fn a_form_adds_up_to_the_values_bit_for_bit() {
-    // More items than are handed to curves at a time; some with gaps.
+    // Some rows have gaps.
     let (_, table) = World::new(15, J, 0.1).round(700);
     for spec in specs(J) {
         for low in [false, true] {
@@ -273,9 +272,7 @@ fn jury_of_one_refuses_two(spec: &Spec) -> bool {
 #[test]
 fn a_low_evaluator_is_one_turned_round() {
     for spec in specs(J) {
-        // With a link scores are mirrored within its range, without one at zero; a world in (0, 1)
-        // is mirrored either way, but the paper's linear policies take no offset, so that for them
-        // the mirror must be at zero.
+        // Policies with a link read a low evaluator's score `x` as `1 - x`, others as `-x`.
         let mirror = if spec.name().starts_with("glm-") { 1.0 } else { 0.0 };
         let turned = |table: &[f64]| -> Vec<f64> {
             table.iter().enumerate().map(|(i, x)| if i % J == 1 { mirror - x } else { *x }).collect()
@@ -287,7 +284,7 @@ fn a_low_evaluator_is_one_turned_round() {
         let mut world = World::new(8, J, 0.1);
         for at in 0..20 {
             let (rewards, scores) = world.round(20);
-            // What `plain` sees upright, `low` sees upside down, as a table and in its examples.
+            // `plain` gets the second evaluator's scores as they are, `low` gets them mirrored.
             let mirrored = turned(&scores);
             let upright = turned(&mirrored); // the same but for the last bit
             let picks = plain.round(&plain.scores(&upright).unwrap(), at, 5, &mut a).unwrap();
@@ -311,7 +308,7 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
         let log = run(&mut jury, &mut World::new(10, J, 0.1), 40, 20, 5, 10);
         let names = |list: &[&str]| Evaluators::new(list.iter().copied()).unwrap();
 
-        // Another order and back is nothing changed.
+        // Reordering the evaluators and restoring the order changes nothing.
         let mut shuffled = jury.clone();
         shuffled.set_evaluators(names(&["e3", "e1", "e4", "e2"])).unwrap();
         shuffled.set_evaluators(names(&["e1", "e2", "e3", "e4"])).unwrap();
@@ -325,7 +322,7 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
             &format!("{spec} shuffled"),
         );
 
-        // One who leaves is as one who was never there, where each evaluator is judged alone.
+        // After an evaluator is removed, the jury still picks, and its counts stay.
         let mut fewer = jury.clone();
         fewer.set_evaluators(names(&["e1", "e2", "e4"])).unwrap();
         assert_eq!(fewer.evaluators().len(), 3);
@@ -333,7 +330,7 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
         let by_policy = |jury: &Jury| (jury.seen().used, jury.seen().rounds);
         assert_eq!(by_policy(&fewer), by_policy(&jury), "{spec}");
 
-        // One who comes has said nothing yet: with its scores missing, the old ones rank as before.
+        // After an evaluator is added, items that it has not scored rank nearly as before.
         let mut more = jury.clone();
         let lists = spec.options().values().any(serde_json::Value::is_array);
         let joined = more.set_evaluators(names(&["e1", "e2", "e3", "e4", "new"]));
@@ -352,7 +349,7 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
         let agree = rank_correlation(&before, &after);
         assert!(spec.name() == "uniform" || agree > 0.9, "{spec}: {agree}");
 
-        // And from then on it is heard.
+        // The jury goes on to learn with five evaluators, and can be saved.
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut world = World::new(12, J + 1, 0.0);
         for at in 40..80 {
@@ -364,7 +361,7 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
             assert!(weights.len() == J + 1 && weights.iter().all(|w| w.is_finite()), "{spec}: {weights:?}");
         }
 
-        // Halves that were with_columns alike still merge to the whole.
+        // Parts whose evaluators were changed in the same way still merge to the whole.
         let half = |range: std::ops::Range<usize>| {
             let mut jury = jury_of(&spec, J);
             log[range].iter().for_each(|logged| {
@@ -384,7 +381,7 @@ fn play_wide(jury: &mut Jury, world: &mut World, at: u64, rng: &mut ChaCha8Rng) 
     play(jury, world, at, rng, 20);
 }
 
-/// Spearman's, ties aside.
+/// Spearman's rank correlation; tied numbers all have the lowest of their ranks.
 fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let ranks = |list: &[f64]| -> Vec<f64> {
         list.iter().map(|x| list.iter().filter(|y| *y < x).count() as f64).collect()
@@ -424,7 +421,7 @@ fn a_direction_cannot_change_in_place_and_an_old_label_teaches_on() {
 fn the_table_knows_every_option_its_default_and_its_kind() {
     for entry in policies() {
         let needed = specs(J).into_iter().find(|spec| spec.name() == entry.name).unwrap();
-        // What the reader of options would accept, by its own word.
+        // The error message lists the options that the parser accepts.
         let message = Jury::new(&needed.clone().with("colour", 1), Evaluators::numbered(J).unwrap())
             .unwrap_err()
             .to_string();
@@ -443,7 +440,7 @@ fn the_table_knows_every_option_its_default_and_its_kind() {
             if ["none", "required"].contains(&option.default) {
                 continue;
             }
-            // Setting an option to its default changes nothing.
+            // Setting an option to its default changes nothing but the spec.
             let text = format!("{}({}={})", entry.name, option.name, option.default);
             let set: Spec = text.parse().unwrap();
             let set = needed.options().iter().fold(set, |set, (key, value)| set.with(key, value.clone()));

@@ -1,4 +1,5 @@
-//! Weights of rules that fire in a few labelled rows: an interval of these holds, or there is none.
+//! Tests the intervals of the weights of rules that fire in few labelled rows: they hold the true
+//! weight, or are unbounded.
 
 mod support;
 
@@ -10,19 +11,20 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use support::{jury_of, normal};
 
-/// What rewards and scores are like.
+/// How rewards and scores come about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum World {
-    /// A yes in 12, and three rules that seldom fire.
+    /// Rewards are yes in 8% of the items; three rules seldom fire.
     Rules,
-    /// Numbers, two evaluators who see them, and a rule for 3 in 200, where they are three times as
-    /// noisy.
+    /// Rewards are numbers, which two evaluators see. A rule fires in 1.5% of the items, whose
+    /// rewards are three times as noisy.
     BesideNumbers,
-    /// The same, and a yes where the number is high.
+    /// As `BesideNumbers`, but rewards are yes or no; a yes is likelier where the expected number
+    /// is higher.
     BesideYes,
 }
 
-/// Scores, what the reward is on average, and the reward.
+/// An item: its scores, the expected reward given these, and the reward.
 fn item(world: World, rng: &mut ChaCha8Rng) -> ([f64; 3], f64, f64) {
     if world == World::Rules {
         let (of_yes, of_no) = ([0.6, 0.3, 0.05], [0.03, 0.02, 0.02]);
@@ -46,8 +48,8 @@ fn item(world: World, rng: &mut ChaCha8Rng) -> ([f64; 3], f64, f64) {
     (scores, share, f64::from(u8::from(rng.random_bool(share))))
 }
 
-/// What the weights would be had every labelled item been judged endlessly; none where scores do
-/// not say.
+/// The true weights: least-squares weights of the expected rewards of these items. None if the
+/// scores are collinear.
 fn least_squares(rows: &[([f64; 3], f64, f64)]) -> Option<Vec<f64>> {
     let mut x = DMatrix::from_fn(rows.len(), 3, |i, j| rows[i].0[j]);
     x.column_iter_mut().for_each(|mut column| column.add_scalar_mut(-column.mean()));
@@ -56,8 +58,8 @@ fn least_squares(rows: &[([f64; 3], f64, f64)]) -> Option<Vec<f64>> {
     Some((inverse * x.transpose() * y).iter().copied().collect())
 }
 
-/// How 95% intervals of rules fared, by how many labelled rows these fire in: cases, held, without
-/// ends, and away from nought.
+/// Counts of the rules' 95% intervals by the number of labelled rows in which the rule fires. The
+/// counts are: all, holding the true weight, unbounded, and excluding zero.
 fn fared(world: World, labels: usize, worlds: u64) -> BTreeMap<usize, [usize; 4]> {
     let mut fared: BTreeMap<usize, [usize; 4]> = BTreeMap::new();
     for seed in 0..worlds {
@@ -91,7 +93,6 @@ fn what_a_few_rows_alone_tell_has_no_ends() {
         for (fires, [cases, held, endless, away]) in fared(world, labels, 100) {
             let about =
                 format!("{world:?} fires in {fires}: {held} of {cases}, {endless} without ends, {away} away");
-            // Where two rules fire in the same rows more is told of either.
             assert!(cases < 20 || most(held, cases), "{about}");
             assert!(fires > 3 || cases < 20 || most(endless, cases) && 20 * away <= cases, "{about}");
             assert!(fires < 6 || endless == 0, "{about}");

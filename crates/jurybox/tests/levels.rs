@@ -1,4 +1,5 @@
-//! What `adaptive` promises where rewards have few levels: yes and no, or marks.
+//! Tests policy `adaptive` with ordinal rewards, which have few distinct values: yes and no, or
+//! marks.
 
 mod support;
 
@@ -10,16 +11,17 @@ use support::*;
 
 const J: usize = 4;
 
-/// From no to yes, or from 1 to 5, by how large a reward is.
+/// Yes (1) if a reward is above 1.5, else no (0).
 fn yes_or_no(reward: f64) -> f64 {
     f64::from(reward > 1.5)
 }
 
+/// The mark from 1 to 5 of a reward of at least 0.
 fn mark(reward: f64) -> f64 {
     (1.0 + 2.0 * reward).floor().min(5.0)
 }
 
-/// A jury that has played some rounds of a world whose rewards have levels, with the log of it.
+/// A jury that has played `rounds` rounds with ordinal rewards, and the log of these.
 fn played(level: fn(f64) -> f64, rounds: usize, missing: f64) -> (Jury, Vec<Logged>) {
     let mut jury = jury_of(&"adaptive".parse().unwrap(), J);
     let log = play(&mut jury, level, rounds, missing);
@@ -53,7 +55,7 @@ fn contributions_sum_to_the_value_and_a_missing_score_adds_nothing() {
             assert!((why.value() - value).abs() < 1e-9, "{row:?}: {why:?} {value}");
             assert!(row.iter().zip(&why.each).all(|(x, adds)| !x.is_nan() || *adds == 0.0));
         }
-        // Whatever is missing, what is left is what a middling item is worth.
+        // All rows have the same base.
         let bases: Vec<f64> =
             table.chunks_exact(J).map(|row| fitted.contributions(row).unwrap().unwrap().base).collect();
         assert!(bases.windows(2).all(|pair| (pair[0] - pair[1]).abs() < 1e-12));
@@ -87,13 +89,13 @@ fn an_interval_for_yes_or_no_holds_the_answer_over_all_items() {
     let holds = predicted.iter().zip(rewards).filter(|(interval, reward)| {
         interval.low <= yes_or_no(*reward) && yes_or_no(*reward) <= interval.high
     });
-    // One answer or both: what holds nine in ten holds more.
+    // An interval holds one answer or both, so that intervals hold more than 90% of the answers.
     let share = holds.count() as f64 / 3000.0;
     assert!(share > 0.9, "{share}");
 }
 
 #[test]
-fn halves_learnt_apart_and_runs_that_are_saved_and_read_give_the_same_values_to_the_last_bit() {
+fn merged_halves_pick_the_same_and_saved_juries_have_the_same_values_to_the_last_bit() {
     for level in [yes_or_no, mark] {
         let (whole, log) = played(level, 30, 0.1);
         let part = |keep: &dyn Fn(u64) -> bool| {
@@ -115,7 +117,7 @@ fn halves_learnt_apart_and_runs_that_are_saved_and_read_give_the_same_values_to_
             values.into_iter().map(f64::to_bits).collect()
         };
         assert_eq!(values(&read), values(&whole));
-        // One by one, or together.
+        // Rows have the same values alone as together.
         let fitted = whole.fit();
         let alone =
             table.chunks(J).map(|row| fitted.values(&fitted.scores(row).unwrap()).unwrap()[0].to_bits());
@@ -140,8 +142,8 @@ fn the_unit_of_marks_is_the_unit_of_values() {
     }
 }
 
-/// A pool that a jury picks five of at a time, each once, and how many yes it finds in so many
-/// labels.
+/// The sum of the rewards of `labels` items that a jury picks from `rows`, five at a time and each
+/// at most once.
 fn found(spec: &str, rows: &[(Vec<f64>, f64)], labels: usize) -> f64 {
     let width = rows[0].0.len();
     let mut jury = Jury::new(&spec.parse().unwrap(), Evaluators::numbered(width).unwrap()).unwrap();
@@ -167,7 +169,7 @@ fn found(spec: &str, rows: &[(Vec<f64>, f64)], labels: usize) -> f64 {
 #[test]
 fn a_jury_that_points_the_wrong_way_is_turned_round() {
     let mut world = World::new(3, J, 0.0);
-    // Judges of quality, and the question is which answers are bad: one in seven.
+    // Five evaluators score quality, and the reward is 1 for the 16% of items of low quality.
     let rows: Vec<(Vec<f64>, f64)> = (0..1500)
         .map(|_| {
             let quality = world.normal();
@@ -179,8 +181,7 @@ fn a_jury_that_points_the_wrong_way_is_turned_round() {
     assert!(turned > 90.0, "{turned}");
 }
 
-/// Forty evaluators, of which one knows: a yes is where its score is high. Straight lines through
-/// few labels, all from the top of the plain mean, say next to nothing of that.
+/// Only one of forty evaluators is informative: the reward is 1 where its score is above 1.3.
 #[test]
 fn a_wide_jury_has_levels_too() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -191,7 +192,7 @@ fn a_wide_jury_has_levels_too() {
             (row, reward)
         })
         .collect();
-    // A tenth of the rows are a yes: whoever picks by chance finds 20 of 200.
+    // A tenth of the rows are a yes: random picks find about 20 in 200 labels.
     let found = found("adaptive", &rows, 200);
     assert!(found > 60.0, "{found}");
     let mut jury = jury_of(&"adaptive".parse().unwrap(), 40);
@@ -214,15 +215,15 @@ fn labels_that_are_all_zero_move_the_ranking() {
         values[0] - values[1]
     };
     let before = lead(&jury);
-    // What the first evaluator puts on top is nothing, time and again.
+    // Ten items that the first evaluator scores highly have reward 0.
     for score in 380..390 {
         jury.learn(&[Example { scores: &[f64::from(score), 210.0], reward: 0.0, receipt: None }], 0).unwrap();
     }
     assert!(lead(&jury) < before - 0.05, "{before} {}", lead(&jury));
 }
 
-/// Twenty evaluators who each know as little: what sixty labels tell of single ones is mostly
-/// chance, and must not undo what all say together.
+/// Twenty equally weak evaluators: sixty labels say little about each, and must hardly make the
+/// ranking worse.
 #[test]
 fn labels_do_not_undo_what_many_say_together() {
     let (mut before, mut after) = (0.0, 0.0);
@@ -246,12 +247,11 @@ fn labels_do_not_undo_what_many_say_together() {
         }
         after += found(&jury);
     }
-    // It was .917 before weights could stay nearer to the mean, and is .962.
     assert!(after > 0.94 * before, "{before} {after}");
 }
 
-/// Flags beside a context: rows are many, and their scores few. Each tree sees a share of the
-/// labels, and not all or none of those with the same scores.
+/// Four flags and a context: many rows have the same scores. Each tree is fitted to a part of the
+/// labels, which must not be all or none of those with the same scores.
 #[test]
 fn labels_with_the_same_scores_are_seen_by_different_trees() {
     use rand::RngExt;
@@ -284,8 +284,6 @@ fn labels_with_the_same_scores_are_seen_by_different_trees() {
             cells += 1.0;
         }
     }
-    // 0.17 to 0.18: half of the answer is by lines, which do not see this. Where trees saw all
-    // labels of the same scores or none, 0.24.
     let error = (squares / cells).sqrt();
     assert!(error < 0.2, "{error}");
 }

@@ -1,8 +1,8 @@
-//! Missing scores: by chance they cost little, for a reason they tell something, and which rows
-//! stand beside one another plays no part.
+//! Tests of missing scores: those missing for a reason are informative, rows with gaps are ranked
+//! fairly, and rules may write nothing instead of 0.
 //!
-//! The whole table: `cargo test --release -p jurybox --test missing -- --ignored --nocapture`.
-//! `WORLDS` says how many worlds.
+//! `cargo test --release -p jurybox --test missing -- --ignored --nocapture` prints a table.
+//! `WORLDS` is the number of worlds.
 
 mod support;
 
@@ -12,8 +12,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::{jury_of, normal};
 
-/// Items of a round, and how many of them are judged.
+/// Items of a round.
 const ITEMS: usize = 60;
+/// Items of a round that are judged.
 const K: usize = 5;
 const J: usize = 6;
 const GAINS: [f64; J] = [1.0, 0.8, 0.8, 0.6, 0.4, 0.0];
@@ -22,16 +23,16 @@ const GAINS: [f64; J] = [1.0, 0.8, 0.8, 0.6, 0.4, 0.0];
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Gaps {
     None,
-    /// Four in ten, by chance.
+    /// Each score with probability 0.4.
     Chance,
-    /// The lower a score, the likelier; about four in ten.
+    /// The lower a score, the likelier; about four in ten in all.
     Low,
-    /// Those of the first evaluator, mostly where the reward is high: it gives up on the worst
-    /// posts. Of the others, one in ten by chance.
+    /// Those of the first evaluator mostly where the reward is high. Those of the others with
+    /// probability 0.1.
     TimeOut,
 }
 
-/// An item: its reward (a number, or yes in five of 100) and its scores.
+/// An item: its reward (a number, or yes in 5 of 100 items) and its scores.
 fn item(gaps: Gaps, yes_or_no: bool, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
     let common = normal(rng);
     let scores = GAINS.iter().enumerate().map(|(j, gain)| {
@@ -55,7 +56,7 @@ fn item(gaps: Gaps, yes_or_no: bool, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
     (if yes_or_no { f64::from(u8::from(common > 1.645)) } else { common }, scores)
 }
 
-/// The mean reward of a pick up to each number of labels, from the number before on.
+/// The mean reward per pick between each number of labels and the one before it.
 fn earned(spec: &str, gaps: Gaps, yes_or_no: bool, labels: &[usize], seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut jury = jury_of(&spec.parse().unwrap(), J);
@@ -103,14 +104,15 @@ fn the_table() {
     }
 }
 
-/// The mean reward of a pick after the first 200 labels, in a few worlds.
+/// The mean reward per pick from 200 to 1000 labels, over four worlds.
 fn later(spec: &str, gaps: Gaps, yes_or_no: bool) -> f64 {
     (0..4).map(|seed| earned(spec, gaps, yes_or_no, &[200, 1000], seed)[1]).sum::<f64>() / 4.0
 }
 
 #[test]
 fn a_score_that_is_missing_for_a_reason_tells() {
-    // Where the first evaluator gives up on what is looked for, its silence is worth its score.
+    // The first evaluator mostly gives no score where the reward is high; that costs less than 2.5%
+    // of the reward.
     let (all_there, timed_out) =
         (later("adaptive", Gaps::None, false), later("adaptive", Gaps::TimeOut, false));
     assert!(timed_out > 0.975 * all_there, "{timed_out} of {all_there}");
@@ -118,15 +120,15 @@ fn a_score_that_is_missing_for_a_reason_tells() {
 
 #[test]
 fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
-    // Gaps after the first third of a table only, by chance: of the best tenth a third is from
-    // there, less what is known less well.
+    // The first 1,000 rows are complete, the other 2,000 have gaps. At most about two thirds of the
+    // best 300 have gaps, and fewer because less is known of them.
     let mut rng = ChaCha8Rng::seed_from_u64(8);
     let mut items: Vec<(f64, Vec<f64>)> = (0..1000).map(|_| item(Gaps::None, false, &mut rng)).collect();
     items.extend((0..2000).map(|_| item(Gaps::Chance, false, &mut rng)));
     let table: Vec<f64> = items.iter().flat_map(|(_, scores)| scores).copied().collect();
     for spec in support::specs(J) {
-        // Whose value is a rank among the rows at hand, and who knows the gains and noise of
-        // another world. Some learn from what was explored alone, which nothing here was.
+        // Left out are policies whose values are random or ranks among the rows, an oracle of
+        // another world, policies that learn from explored picks alone, and policies with a link.
         if ["uniform", "rand", "exp4p", "oracle", "eps-greedy"].contains(&spec.name())
             || spec.name().starts_with("glm-")
         {
@@ -146,8 +148,9 @@ fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
     }
 }
 
-/// A jury of two rules, which write 1 and 3 or nothing, and a classifier that fails now and then,
-/// that has seen 120 items and learnt from some of them; and the items that it has seen.
+/// A jury of two rules and a classifier after 120 items and `labels` labels, and the scores of
+/// these items. The rules write 1 and 3 where they fire and `silence` elsewhere; the classifier has
+/// gaps.
 fn with_rules(silence: f64, labels: u32) -> (Jury, Vec<f64>) {
     let evaluators = [Evaluator::from("links"), Evaluator::low("trusted"), Evaluator::from("spam")];
     let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(evaluators).unwrap()).unwrap();
@@ -172,13 +175,12 @@ fn a_rule_that_writes_one_or_nothing_counts_as_one_that_writes_zero() {
         let (silent, plain) = (silent.fit(), plain.fit());
         let values = silent.values(&silent.scores(&rows).unwrap()).unwrap();
         let expected = plain.values(&plain.scores(&zeros).unwrap()).unwrap();
-        // Items that are none of the labelled ones: at the least and the greatest of these,
-        // rounding decides what an interval goes by.
+        // New items, because rounding may change intervals at the extremes of the labelled items.
         let level = Fraction::try_from(0.9).unwrap();
         let fresh = |silence: f64| [silence, silence, 0.4567, 1.0, silence, 0.7031, silence, 3.0, 0.2219];
         let found = silent.predict(&silent.scores(&fresh(f64::NAN)).unwrap(), level).unwrap().unwrap();
         let as_zero = plain.predict(&plain.scores(&fresh(0.0)).unwrap(), level).unwrap().unwrap();
-        // Before the first label they have no ends.
+        // Before the first label intervals are unbounded.
         let close = |a: f64, b: f64| a.total_cmp(&b).is_eq() || (a - b).abs() < 1e-9;
         for (found, expected) in found.iter().zip(&as_zero) {
             assert!(
@@ -187,7 +189,8 @@ fn a_rule_that_writes_one_or_nothing_counts_as_one_that_writes_zero() {
             );
         }
         for at in 0..values.len() {
-            // The samples hold the same rows in another order: sums round differently.
+            // Both juries sample the same rows, but in different orders, so that sums round
+            // differently.
             assert!(
                 (values[at] - expected[at]).abs() < 1e-9,
                 "{labels}, {at}: {} {}",
@@ -198,7 +201,7 @@ fn a_rule_that_writes_one_or_nothing_counts_as_one_that_writes_zero() {
             let sum = why.base + why.each.iter().sum::<f64>();
             assert!((sum - values[at]).abs() < 1e-9, "{labels}, {at}: {sum} {}", values[at]);
         }
-        // What a saved state has learnt ranks alike.
+        // A state that was saved and read gives the same values.
         let (jury, rows) = with_rules(f64::NAN, labels);
         let again = Jury::from_bytes(&jury.to_bytes()).unwrap().fit();
         assert_eq!(again.values(&again.scores(&rows).unwrap()).unwrap(), values);
@@ -223,8 +226,8 @@ fn an_item_on_which_all_rules_fire_comes_first_and_one_without_any_last() {
         assert!(values[order[1]] < first && values[order[5]] > values[3], "{spec}: {values:?}");
         assert_eq!(values[3], values[7], "{spec}");
     }
-    // One that has only ever given 0, or the same score to every item, tells nothing apart, and
-    // neither does its silence.
+    // Evaluators that only give 0, or the same score to every item, carry no information. A rule
+    // beside them still does.
     let zeros = table.map(|x| if x == 1.0 { 0.0 } else { x });
     assert!(values("adaptive", &zeros).iter().all(|value| *value == 0.0));
     let always: Vec<f64> = table[..8].iter().flat_map(|x| [*x, 5.0, 0.0]).collect();
@@ -239,7 +242,7 @@ fn a_rule_that_gives_a_second_score_is_read_as_any_other() {
     let fitted = jury.fit();
     let values = fitted.values(&fitted.scores(&rows).unwrap()).unwrap();
     assert!(values.iter().zip(&by_silence).any(|(a, b)| (a - b).abs() > 1e-3));
-    // Missing is missing again: its contribution is none.
+    // After a second score, a missing score contributes nothing again.
     let why = fitted.contributions(&[f64::NAN, f64::NAN, 0.9]).unwrap().unwrap();
     assert_eq!((why.each[0], why.each[1]), (0.0, 0.0));
 }

@@ -1,5 +1,5 @@
-//! A group or a reviewer that comes later has a level of its own: that is no change of what rewards
-//! mean, and nothing is forgotten for it.
+//! Tests that a group or reviewer that joins later, with rewards of another level, raises no alarm
+//! on rewards, while true changes still do.
 
 mod support;
 
@@ -10,24 +10,26 @@ use support::{judged, normal};
 
 const ITEMS: usize = 40;
 const K: usize = 8;
-/// Scores, and the group behind them.
+/// Number of columns: three scores and the group.
 const J: usize = 4;
-/// When the newcomer comes, and how long it is watched.
+/// The round from which on a newcomer may appear.
 const COMES: u64 = 150;
+/// Number of rounds in all.
 const ROUNDS: u64 = 400;
 
-/// What a world is like: the reward of an item by its worth as each half of the evaluators knows
-/// it, its group, who judges and when.
+/// The reward of an item by its two qualities, its group, its reviewer and the round. The first
+/// evaluator scores the second quality, the others the first.
 type Reward = fn(worth: [f64; 2], group: u64, reviewer: u64, at: u64) -> f64;
 
-/// Plays by rounds; tells all alarms that were ever raised on rewards, and the rounds at which they
-/// were.
+/// Plays all rounds with reviewers ann and bob, and looks for alarms on rewards after every eighth.
+/// Returns these alarms with the rounds at which they were seen.
 fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
     cries_of(&["ann", "bob"].map(String::from), newcomer, reward, seed)
 }
 
-/// The same with these reviewers: the second comes later where there are two, and of more everyone
-/// has been there, now this one and now that.
+/// Plays as `cries` does, with the reviewers `names`. `newcomer` says whether a second group and a
+/// second reviewer join. If there are more than two reviewers, each item has a random one from the
+/// start.
 fn cries_of(names: &[String], newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
     let columns_kept =
         ["a", "b", "c"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
@@ -66,8 +68,8 @@ fn cries_of(names: &[String], newcomer: [bool; 2], reward: Reward, seed: u64) ->
 #[test]
 fn a_newcomer_is_no_change_of_rewards() {
     for seed in 0..2 {
-        // A group that is worth more; one in which another half of the evaluators knows; a reviewer
-        // who is severe; one who sees half of it.
+        // A new group whose rewards are higher, lower, or follow the other quality; a severe new
+        // reviewer; a new group and a new reviewer.
         let worlds: [([bool; 2], Reward); 5] = [
             ([true, false], |worth, group, _, _| worth[0] + 2.0 * group as f64),
             ([true, false], |worth, group, _, _| worth[0] - 2.0 * group as f64),
@@ -82,7 +84,7 @@ fn a_newcomer_is_no_change_of_rewards() {
     }
 }
 
-/// And what changes for those who were there is seen all the same, newcomers or not.
+/// A change of rewards at round 250 is seen within 60 rounds, with newcomers or without.
 #[test]
 fn a_change_beside_newcomers_is_seen() {
     for seed in 0..2 {
@@ -101,7 +103,7 @@ fn a_change_beside_newcomers_is_seen() {
     }
 }
 
-/// Nor does it hide a change that verdicts come from a crowd, of whom each judges now and then.
+/// A change of rewards is also seen if 400 reviewers judge about eight items each.
 #[test]
 fn a_change_that_a_crowd_tells_of_is_seen() {
     let names: Vec<String> = (0..400).map(|name| format!("r{name}")).collect();

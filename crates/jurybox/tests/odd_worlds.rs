@@ -1,5 +1,5 @@
-//! Worlds in which what is usual does not hold: verdicts on items that were never seen, juries that
-//! point the wrong way, reviewers who judge one group each.
+//! Tests policy `adaptive` in unusual worlds: labels far from all observed items, evaluators that
+//! point the wrong way, reviewers who mostly judge one group, and more.
 
 mod support;
 
@@ -13,7 +13,7 @@ fn jury(evaluators: impl IntoIterator<Item = Evaluator>) -> Jury {
     Jury::new(&Spec::new("adaptive"), Evaluators::new(evaluators).unwrap()).unwrap()
 }
 
-/// Shows rows all at once, and what each was found to be worth by whom.
+/// Observes all rows as one round, and learns their rewards with the names of their reviewers.
 fn show(jury: &mut Jury, rows: &[[f64; 3]], rewards: &[f64], names: &[Option<Reviewer>]) {
     jury.observe(&jury.scores(rows.as_flattened()).unwrap(), 0).unwrap();
     let examples: Vec<Example<'_>> = rows
@@ -24,8 +24,7 @@ fn show(jury: &mut Jury, rows: &[[f64; 3]], rewards: &[f64], names: &[Option<Rev
     jury.learn_by(&examples, names, 0).unwrap();
 }
 
-/// Who serves items learns verdicts before a whole round of items was observed: one may be further
-/// out than anything seen.
+/// A label may come for an item that was never observed, with scores far beyond all others.
 #[test]
 fn a_verdict_on_an_item_far_from_all_that_was_seen_does_no_harm() {
     for far in [1e12, 1e40, 1e60, 1e80, 1e100, -1e100] {
@@ -52,8 +51,8 @@ fn a_verdict_on_an_item_far_from_all_that_was_seen_does_no_harm() {
     }
 }
 
-/// Where the jury points the wrong way and one reviewer gives far more, the verdicts of the others
-/// still count.
+/// Evaluators point the wrong way, and one reviewer's rewards are 20 higher: at least two of the
+/// three reviewers still count, and the ranking is reversed.
 #[test]
 fn reviewers_who_follow_no_expectation_count_all_the_same() {
     for seed in 0..8 {
@@ -76,8 +75,8 @@ fn reviewers_who_follow_no_expectation_count_all_the_same() {
     }
 }
 
-/// Two languages, one of which is worth more, and reviewers who read mostly one of them: what the
-/// language explains is not put down to them.
+/// Rewards are 3 higher in one language, and each reviewer mostly judges one language: the
+/// difference is not taken for severity.
 #[test]
 fn what_a_group_explains_is_no_severity() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -100,8 +99,7 @@ fn what_a_group_explains_is_no_severity() {
     }
 }
 
-/// A column of yes and no beside some that never vary makes features of which one follows from
-/// another: rounding must not be taken for more than it is.
+/// A yes/no column beside constant ones makes collinear features; values must stay finite.
 #[test]
 fn columns_of_which_one_follows_from_another_leave_values_numbers() {
     for seed in 0..10 {
@@ -124,7 +122,7 @@ fn columns_of_which_one_follows_from_another_leave_values_numbers() {
     }
 }
 
-/// What lies between two rewards that were never different tells nobody apart.
+/// If all verdicts are equal, no reviewer is told from another, and names change no value.
 #[test]
 fn verdicts_that_are_all_the_same_tell_no_reviewer_from_another() {
     for (seed, reward) in (0..20).flat_map(|seed| [0.0, 1.0, 7.5, 0.1].map(|reward| (seed, reward))) {
@@ -149,8 +147,8 @@ fn verdicts_that_are_all_the_same_tell_no_reviewer_from_another() {
     }
 }
 
-/// One of five reviewers says about the same of everything, and judges nearly all of the best
-/// items: verdicts that count for nothing tell nothing of how far others are off.
+/// One of five reviewers gives all items about the same reward, and judges all of the best items:
+/// intervals there must stay wide.
 #[test]
 fn intervals_do_not_close_where_a_reviewer_counts_for_nothing() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -172,13 +170,14 @@ fn intervals_do_not_close_where_a_reviewer_counts_for_nothing() {
     assert!(standings.iter().any(|standing| standing.weight == 0.0), "{standings:?}");
     let scores = jury.scores(&[2.0, 2.0, 2.0, 3.0, 3.0, 3.0]).unwrap();
     for interval in fitted.predict(&scores, Fraction::try_from(0.9).unwrap()).unwrap().unwrap() {
-        // Others are off by 0.9 at the best that they judged: 3 between the ends of nine in ten.
+        // The noise of the others is 0.9 at a mean score of 1, the highest that they judge: a 90%
+        // interval is about 3 wide.
         assert!(interval.high - interval.low > 2.0, "{interval:?}");
     }
 }
 
-/// Numpy's nought by nought has another sign than Rust's, and minus nought is nought: what is saved
-/// and read is what it was, to the last byte.
+/// As groups, NaN of either sign is the same, and so are 0 and -0: juries that differ in these
+/// alone have the same bytes.
 #[test]
 fn what_is_no_number_and_nought_are_each_one_group_before_and_after_a_save() {
     let nans = [f64::NAN, -f64::NAN];
@@ -208,8 +207,8 @@ fn what_is_no_number_and_nought_are_each_one_group_before_and_after_a_save() {
     assert_eq!(read.fit().alarms(), one.fit().alarms());
 }
 
-/// Rewards that have nothing to do with the scores lie along some direction, and as often as not
-/// against the evaluators.
+/// Rewards unrelated to the scores correlate negatively with them in about half of the worlds: that
+/// must raise no diagnostic.
 #[test]
 fn noise_does_not_point_the_wrong_way() {
     let mut warned = 0;
@@ -222,7 +221,7 @@ fn noise_does_not_point_the_wrong_way() {
         warned += jury.fit().diagnostics().len();
     }
     assert_eq!(warned, 0);
-    // Whoever does point the wrong way is told of, however little the scores know.
+    // Evaluators that do point the wrong way are reported, even if most of the reward is noise.
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut jury = jury(["a", "b", "c"].map(Evaluator::from));
     let rows: Vec<[f64; 3]> = (0..400).map(|_| [0; 3].map(|_| normal(&mut rng))).collect();
@@ -233,7 +232,7 @@ fn noise_does_not_point_the_wrong_way() {
         "{:?}",
         jury.fit().diagnostics()
     );
-    // One verdict on an item that is far from all others takes nothing from that.
+    // One label on an item far from all others does not change that.
     jury.learn(&[Example { scores: &[1e12; 3], reward: 0.0, receipt: None }], 0).unwrap();
     assert!(
         matches!(jury.fit().diagnostics(), [Diagnostic::WrongWay { .. }]),
@@ -242,8 +241,8 @@ fn noise_does_not_point_the_wrong_way() {
     );
 }
 
-/// A score that is saturated, of yes and no nearly, crowds the cuts of trees where those of others
-/// are spread.
+/// The first evaluator's scores are all close to 0 or 1, so that cuts of trees are crowded there:
+/// contributions still sum to the value.
 #[test]
 fn cuts_of_one_evaluator_may_be_crowded_beside_those_of_others() {
     for seed in 0..120_u64 {
@@ -271,7 +270,8 @@ fn cuts_of_one_evaluator_may_be_crowded_beside_those_of_others() {
     }
 }
 
-/// Long ago is little of the sample: what is there since a change may be one item, or none.
+/// An evaluator changes after 6,000 rounds, when few items of the sample are newer: values of items
+/// must still differ.
 #[test]
 fn after_a_change_in_an_old_jury_values_differ() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -293,8 +293,7 @@ fn after_a_change_in_an_old_jury_values_differ() {
     assert!(told > 5, "{told}");
 }
 
-/// Beyond the sample of labels a part of the value is by straight lines, which go on where no
-/// reward is.
+/// There are more yes/no labels than the sample holds: values must stay between 0 and 1.
 #[test]
 fn what_is_expected_of_yes_and_no_is_between_them_however_many_labels_there_are() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);

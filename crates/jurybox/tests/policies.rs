@@ -1,5 +1,4 @@
-//! One suite for every policy in the table. A policy added there is checked here without another
-//! line.
+//! Tests that run for every policy in the table of policies, and so for new ones too.
 
 mod support;
 
@@ -52,14 +51,14 @@ fn merging_is_associative_and_commutative_and_halves_make_the_whole() {
             for (jury, law) in [(&left, "halves"), (&right, "associative"), (&reversed, "commutative")] {
                 assert_same_state(jury, &whole, &format!("{spec} {law}"));
             }
-            // Nothing merged in is nothing changed.
+            // Merging an empty jury with the whole changes nothing.
             assert_same_state(&merged(&[&jury_of(&spec, J), &whole]), &whole, &format!("{spec} empty"));
             assert_eq!(picks_after(&reversed, 4), picks_after(&whole, 4), "{spec}");
         }
     }
 }
 
-/// As files are learnt: chunk by chunk, of which all together are one round.
+/// Each round is observed in parts of two items, as files are read in chunks.
 #[test]
 fn one_round_that_was_shown_in_parts_reads_back_and_goes_on() {
     for spec in specs(J) {
@@ -92,12 +91,13 @@ fn the_order_of_late_rewards_does_not_matter() {
             (jury_of(&spec, J), jury_of(&spec, J), jury_of(&spec, J));
         log.iter().for_each(|logged| observe(&mut in_order, logged));
         log.iter().for_each(|logged| learn(&mut in_order, logged));
-        // Every round observed first; then the rewards, last round first and last pick first.
+        // All rounds are observed first. Then the rewards come, those of the last round and last
+        // pick first.
         log.iter().for_each(|logged| observe(&mut late, logged));
         for logged in log.iter().rev() {
             logged.picks.iter().rev().for_each(|pick| learn_pick(&mut late, logged, pick));
         }
-        // All examples of a round in one call, interleaved with the rounds.
+        // All examples of a round are learnt in one call, right after the round.
         for logged in &log {
             observe(&mut in_batches, logged);
             let scores = in_batches.scores(&logged.scores).unwrap();
@@ -161,7 +161,7 @@ fn probabilities_sum_to_k_are_on_the_receipts_and_match_frequencies() {
             world.missing = 0.1;
             let (_, mut scores) = world.round(items);
             if ties {
-                // Three pairs of equal items, one of them at whatever border there is.
+                // Three pairs of equal items.
                 for (from, to) in [(0, 1), (4, 5), (8, 9)] {
                     let row = scores[from * J..(from + 1) * J].to_vec();
                     scores[to * J..(to + 1) * J].copy_from_slice(&row);
@@ -208,7 +208,7 @@ fn every_receipt_is_accepted_when_its_reward_comes_however_many_agree() {
         for spec in specs(evaluators) {
             let mut jury = jury_of(&spec, evaluators);
             let mut rng = ChaCha8Rng::seed_from_u64(1);
-            // All evaluators say the same, so that whoever is asked, the picks are certain.
+            // All evaluators give the same scores.
             let table: Vec<f64> = (0..12 * evaluators).map(|at| (at / evaluators) as f64 / 12.0).collect();
             for at in 0..3 {
                 let scores = jury.scores(&table).unwrap();
@@ -272,7 +272,7 @@ fn memory_does_not_grow_with_the_rounds() {
     for spec in specs(J) {
         let mut jury = jury_of(&spec, J);
         let log = run(&mut jury_of(&spec, J), &mut World::new(10, J, 0.1), 100, 20, 5, 10);
-        // The same hundred rounds over and over: nothing new to tell apart, so nothing may grow.
+        // The same hundred rounds again and again: there is nothing new to store.
         let mut replay = |times: usize| {
             for logged in std::iter::repeat_n(&log, times).flatten() {
                 observe(&mut jury, logged);
@@ -281,7 +281,7 @@ fn memory_does_not_grow_with_the_rounds() {
             jury.to_bytes().len()
         };
         let (early, late) = (replay(2), replay(40));
-        // Counters are written in fewer bytes while they are small.
+        // Counters take fewer bytes while they are small.
         assert!(late <= early + early / 10 + 64, "{spec}: {early} bytes, then {late}");
     }
 }
@@ -327,7 +327,7 @@ fn bad_input_is_refused_and_changes_nothing() {
         let narrow = Scores::new(&table[..9], 3).unwrap();
         assert!(matches!(jury.observe(&narrow, 9), Err(Error::Width { found: 3, expected: 4, .. })));
         assert!(matches!(jury.fit().choose(&narrow, 1, &mut rng), Err(Error::Width { .. })));
-        // A good example before a bad one is not taken in either.
+        // A good example before a bad one is not learnt either.
         let good = Example { scores: &table[..J], reward: 1.0, receipt: Some(&log[0].picks[0].receipt) };
         let receipt = |p: f64| Receipt { inclusion_probability: p, explored: true, ..Receipt::default() };
         let (zero, nan) = (receipt(0.0), receipt(f64::NAN));
@@ -378,7 +378,7 @@ fn damaged_states_are_refused_or_harmless_but_never_a_panic() {
         for end in 0..bytes.len() {
             Jury::from_bytes(&bytes[..end]).unwrap_err();
         }
-        // Every byte of a small state, and a spread of them in a large one.
+        // Every byte of a small state, and some of a large one.
         for at in (0..bytes.len()).step_by(1 + bytes.len() / 1200) {
             for flip in [1, 0x40, 0xff] {
                 let mut damaged = bytes.clone();

@@ -1,7 +1,7 @@
-//! Five reviewers, one of them careless: what that costs where verdicts name their reviewers and
-//! where they do not, and whether what is said of them holds.
+//! Tests with five reviewers, one of them careless: what that costs with and without reviewers'
+//! names, and what the fit reports about each reviewer.
 //!
-//! The whole table, in half an hour: `cargo test --release -p jurybox --test reviewers -- --ignored
+//! The table takes half an hour: `cargo test --release -p jurybox --test reviewers -- --ignored
 //! --nocapture`.
 
 mod support;
@@ -15,17 +15,17 @@ use support::normal;
 
 const ITEMS: usize = 60;
 const REVIEWERS: usize = 5;
-/// What evaluators add to the worth of an item.
+/// Standard deviations of the evaluators' noise. A score is the worth of the item plus noise.
 const NOISE: [f64; 6] = [0.6, 0.9, 1.2, 1.6, 2.5, 4.0];
-/// What a careful reviewer adds to it.
+/// Standard deviation of the noise in a careful reviewer's verdicts.
 const CAREFUL: f64 = 0.3;
 
-/// What verdicts are like.
+/// How verdicts are expressed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdicts {
     Numbers,
     Marks,
-    /// Yes for so many in 100.
+    /// Yes or no; the number is the percentage of yes, 15 or 5.
     Yes(u32),
 }
 
@@ -33,31 +33,32 @@ enum Verdicts {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Habit {
     Careful,
-    /// A random verdict in half of the cases.
+    /// A random verdict with probability one half.
     Random,
-    /// The highest verdict, always.
+    /// Always the same high verdict: 2 as a number, mark 5, or yes.
     Same,
-    /// One mark lower, or a yes half as often.
+    /// One unit or mark lower, or yes half as often.
     Severe,
-    /// Four times the noise.
+    /// Four times the noise of careful reviewers.
     Noisy,
 }
 
 /// Which items the last reviewer sees.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Sees {
-    /// Any, by chance.
+    /// Random picks.
     Any,
-    /// Those that the last evaluator, the noisiest, scores highest.
+    /// The picks that the last evaluator, the noisiest, scores highest.
     Some,
 }
 
-/// Scores are the worth of an item plus noise.
+/// An item; each score is its worth plus noise.
 struct Item {
     worth: f64,
     scores: Vec<f64>,
-    /// What chance adds to verdicts, in standard units, and where it decides.
+    /// The noise of a verdict on the item, standard normal.
     chance: f64,
+    /// A uniform random number: below one half it makes `Habit::Random` give a random verdict.
     decides: f64,
 }
 
@@ -84,7 +85,7 @@ impl Item {
             }
             Verdicts::Yes(_) if habit == Habit::Same => 1.0,
             Verdicts::Yes(rate) => {
-                // So that a careful reviewer says yes at the rate, and a severe one half as often.
+                // A careful reviewer says yes at the rate, and a severe one half as often.
                 let above = match (rate, habit) {
                     (15, Habit::Severe) => 1.503,
                     (15, _) => 1.082,
@@ -98,7 +99,7 @@ impl Item {
 }
 
 struct Played {
-    /// What careful reviewers would have said of the picks, on average.
+    /// The mean verdict per pick if all reviewers had been careful.
     reward: f64,
     jury: Jury,
 }
@@ -156,8 +157,9 @@ fn standing(jury: &Jury, reviewer: usize) -> Standing {
 fn a_noisy_reviewer_is_found_and_counts_for_less() {
     let played = play("adaptive", Verdicts::Numbers, Habit::Noisy, Sees::Any, true, 5, 80, 3);
     let noisy = standing(&played.jury, 4);
-    // Of what the scores leave, sqrt(0.2 + 0.3^2) at best, a careless one's noise of 1.2 makes more
-    // than twice as much.
+    // The worth has variance 0.16 given all scores. So residuals have standard deviation
+    // sqrt(0.16 + 0.3^2) = 0.5 for careful reviewers, and sqrt(0.16 + 1.2^2) = 1.3 for the noisy
+    // one.
     assert!(noisy.noise.low > 1.3 && noisy.weight < 0.6, "{noisy:?}");
     for reviewer in 0..4 {
         let careful = standing(&played.jury, reviewer);
@@ -185,15 +187,14 @@ fn who_always_says_the_same_tells_nothing() {
     }
 }
 
-/// How far the weights of two juries are apart at the most: those of the same rows, added up in
-/// another order, hardly at all.
+/// The largest absolute difference between the weights of two juries.
 fn apart(named: &Jury, unnamed: &Jury) -> f64 {
     let (named, unnamed) = (named.fit(), unnamed.fit());
     let both = named.weights().unwrap().iter().zip(unnamed.weights().unwrap());
     both.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// A jury that has learnt 150 marks of careful reviewers, on any items.
+/// A jury that has learnt 150 marks of careful reviewers on random items, with or without names.
 fn history(named: bool, seed: u64) -> Jury {
     let mut jury = Jury::new(&Spec::default(), Evaluators::numbered(NOISE.len()).unwrap()).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -220,8 +221,7 @@ fn careful_reviewers_are_fitted_as_if_nobody_had_named_them() {
             assert!(apart < 1e-9, "{apart}");
         }
     }
-    // Three chances in each to be fooled at odds of four to one, which careful reviewers rarely
-    // give.
+    // By chance a careful reviewer may get a lower weight.
     assert!(alike >= 7, "{alike}");
 }
 
@@ -256,7 +256,7 @@ fn reviewers_are_saved_merged_and_refused_like_all_else() {
     let values = document.pointer_mut("/state/labelled/kept/0/values").unwrap().as_array_mut().unwrap();
     *values.last_mut().unwrap() = 0.5.into();
     assert!(Jury::from_json(&document.to_string()).is_err());
-    // A name is a part of the row: without one it is what it always was.
+    // Learning without a name is the same as plain learning.
     let (mut plain, mut nobody) = (Jury::from_bytes(&before).unwrap(), Jury::from_bytes(&before).unwrap());
     plain.learn(&[example], 50).unwrap();
     nobody.learn_by(&[example], &[None], 50).unwrap();

@@ -1,8 +1,8 @@
-//! What the intervals of reviewers promise: where one differs, they hold by how much as often as
-//! they say; where nobody does, they rarely say that anybody does.
+//! Tests what fits report about reviewers: intervals of severity hold the truth where one reviewer
+//! differs, and few reviewers are accused where all are alike.
 //!
-//! The whole tables, in some minutes: `cargo test --release -p jurybox --test standings --
-//! --ignored --nocapture`.
+//! The tables take some minutes: `cargo test --release -p jurybox --test standings -- --ignored
+//! --nocapture`.
 
 mod support;
 
@@ -12,26 +12,29 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::{jury_of, normal};
 
-/// What evaluators add to the worth of an item; the third is what the first reviewer's items are
-/// picked by, where they are.
+/// Standard deviations of the evaluators' noise. A score is an item's worth plus noise.
 const NOISE: [f64; 4] = [0.6, 1.0, 2.0, 30.0];
-/// Items of a round, and how many of them are judged.
+/// Items of a round.
 const ITEMS: usize = 40;
+/// Items of a round that are judged.
 const K: usize = 5;
-/// What an item is worth that no score sees, and what a careful reviewer adds to it.
+/// Standard deviation of the part of an item's worth that no score sees.
 const OWN: f64 = 0.3;
+/// Standard deviation of the noise in a careful reviewer's verdicts.
 const CAREFUL: f64 = 0.4;
+/// What a severe reviewer adds to each verdict.
 const SEVERE: f64 = -0.8;
+/// Standard deviation of the noise in a careless reviewer's verdicts.
 const CARELESS: f64 = 1.6;
 
-/// What the first of the reviewers does.
+/// How the first reviewer differs from the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum First {
-    /// The same as all others.
+    /// Not at all.
     Alike,
     Severe,
     SevereAndNoisy,
-    /// Severe, and sees what one evaluator scores highest.
+    /// Severe, and judges the pick of each round that the third evaluator scores highest.
     SevereOnSome,
     Noisy,
 }
@@ -45,8 +48,8 @@ impl First {
         if matches!(self, First::Noisy | First::SevereAndNoisy) { CARELESS } else { CAREFUL }
     }
 
-    /// The noise beside the others', with what is the items' own: the part of their worth that no
-    /// score sees.
+    /// The residual standard deviation of the first reviewer's verdicts given all scores, divided
+    /// by that of a careful reviewer.
     fn ratio(self) -> f64 {
         let precision: f64 = NOISE.iter().map(|noise| noise.powi(-2)).sum();
         let unseen = OWN * OWN + 1.0 / (1.0 + precision);
@@ -66,7 +69,8 @@ fn holds(interval: &Interval, x: f64) -> bool {
     interval.low <= x && x <= interval.high
 }
 
-/// What is said of the first reviewer after so many labels of own picks.
+/// The standing of the first reviewer after `labels` labels of the jury's own picks, if there is
+/// one.
 fn first_after(first: First, reviewers: usize, labels: usize, seed: u64) -> Option<Standing> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut jury = jury_of(&"adaptive".parse().unwrap(), NOISE.len());
@@ -99,13 +103,13 @@ fn first_after(first: First, reviewers: usize, labels: usize, seed: u64) -> Opti
     standings(&jury, 0.9).into_iter().find(|standing| standing.reviewer == Some(name(0)))
 }
 
-/// What verdicts are like where all reviewers are alike.
+/// How verdicts are expressed where all reviewers are alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdicts {
     Numbers,
-    /// Mostly 0, and up to 4.
+    /// From 0 to 4, mostly 0.
     Marks,
-    /// Yes for so many in 100.
+    /// Yes or no; the number is the percentage of yes: 2, 10 or 50.
     Yes(u32),
 }
 
@@ -128,7 +132,7 @@ impl Verdicts {
     }
 }
 
-/// What is said of reviewers who are all alike, each of so many random items.
+/// Standings of reviewers who are all alike; each judges `each` random items.
 fn alike(verdicts: Verdicts, reviewers: usize, each: usize, seed: u64) -> Vec<Standing> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut jury = jury_of(&"adaptive".parse().unwrap(), NOISE.len());
@@ -151,7 +155,7 @@ fn env<T: std::str::FromStr>(name: &str, or: T) -> T {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(or)
 }
 
-/// Forty worlds each, of which 36 should hold: three standard deviations fewer are 30.
+/// In 40 worlds 36 intervals of 90% should hold the truth; three standard deviations fewer are 30.
 #[test]
 fn intervals_of_severity_hold_where_somebody_is_severe() {
     for (first, reviewers) in [(First::Severe, 2), (First::SevereAndNoisy, 5), (First::SevereOnSome, 5)] {
@@ -173,7 +177,7 @@ fn who_is_like_all_others_is_not_told_apart() {
             };
             let severe = share(&|one| !holds(&one.severity, 0.0));
             let light = share(&|one| one.weight < 0.5);
-            // Of five reviewers in four worlds two are a tenth.
+            // With 5 reviewers in 4 worlds, a tenth of the standings is two.
             assert!(severe <= 0.1 && light <= 0.1, "{verdicts:?} {reviewers} {each}: {severe} {light}");
         }
     }
@@ -202,7 +206,7 @@ fn table_of_where_the_first_differs() {
                 let of: Vec<f64> = all.iter().map(of).filter(|x| x.is_finite()).collect();
                 of.iter().sum::<f64>() / of.len() as f64
             };
-            // Of two, the middle one is who gave more.
+            // Of two reviewers, noise is relative to the one with more labels.
             let of_middle = |one: &Standing| {
                 if reviewers == 2 && 2 * one.labels as usize >= labels { 1.0 } else { first.ratio() }
             };
@@ -270,8 +274,8 @@ fn table_of_where_nobody_differs() {
     }
 }
 
-/// Scores and verdicts of yes and no: hundreds of equal verdicts are one row of the sample, and are
-/// shuffled one by one all the same.
+/// Scores and verdicts are yes or no, so that many verdicts are equal. One of three reviewers is
+/// lenient, which must be found.
 #[test]
 fn who_differs_is_told_where_items_are_equal_too() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);

@@ -1,10 +1,10 @@
-//! States from outside: a number that no scores and rewards could have led to is refused, and what
-//! is accepted stays readable whatever is learnt or merged after.
+//! Tests of states that were tampered with: impossible numbers are refused, and accepted states
+//! stay readable after learning and merging.
 
 use jurybox::{Evaluators, Example, Jury, policies};
 use serde_json::{Value, json};
 
-/// A jury that has seen three rounds and learnt from them, some scores missing.
+/// A jury that has observed three rounds and learnt from them; one label of each lacks a score.
 fn taught(policy: &str) -> Jury {
     let spec = match policy {
         "oracle" => "oracle(alpha=[1,1],sigma=1)".parse().unwrap(),
@@ -32,7 +32,7 @@ fn read(document: &Value) -> Result<Jury, jurybox::Error> {
     Jury::from_json(&document.to_string())
 }
 
-/// Every number of a document under `state`, as a pointer to it.
+/// Adds the JSON pointers of all numbers in `value`, whose own pointer is `at`.
 fn numbers(value: &Value, at: &str, into: &mut Vec<String>) {
     match value {
         Value::Number(_) => into.push(at.into()),

@@ -1,4 +1,5 @@
-//! Evaluators that change places again and again: each time it is told, and trust follows.
+//! Tests of two evaluators that swap their noise again and again: each swap raises an alarm, and
+//! the picks adapt.
 //!
 //! `cargo test --release -p jurybox --test swaps -- --ignored --nocapture` prints a table.
 #![allow(clippy::print_stdout, clippy::allow_attributes, reason = "a table is printed")]
@@ -13,22 +14,22 @@ use support::*;
 const J: usize = 6;
 const ITEMS: usize = 40;
 const K: usize = 8;
-/// The noise of each evaluator, of which the first two change places.
+/// Standard deviations of the evaluators' noise; the first two are swapped.
 const NOISE: [f64; J] = [0.4, 2.4, 0.8, 1.0, 1.2, 1.6];
 
-/// What became of one swap.
+/// What happened after one swap.
 #[derive(Debug, Clone)]
 struct Swap {
-    /// Rounds until it was told; none if that was not before the next one.
+    /// Rounds until an alarm about this swap; None if there was none before the next swap.
     delay: Option<u64>,
-    /// From 200 rounds after it on (from half of the time that it lasted, where that is less): the
-    /// reward of the picks, and of those of who knows every noise.
+    /// Rewards of the jury's picks, and of the best picks if the noise is known. They count from
+    /// 200 rounds after the swap on, or from half of the rounds to the next if that is earlier.
     earned: [f64; 2],
-    /// Looks after it was told at which it was not.
+    /// Number of checks after the first alarm at which there was none.
     lost: u64,
 }
 
-/// The noise of each after so many swaps.
+/// The evaluators' noise after `swaps` swaps.
 fn noise(swaps: u64) -> [f64; J] {
     let mut noise = NOISE;
     if swaps % 2 == 1 {
@@ -37,12 +38,12 @@ fn noise(swaps: u64) -> [f64; J] {
     noise
 }
 
-/// Plays so many rounds, then swaps so often, each so many rounds after the one before.
+/// Plays `first` rounds, then `swaps` swaps with `interval` rounds after each.
 fn play(first: u64, interval: u64, swaps: u64, seed: u64) -> (Jury, Vec<Swap>) {
     play_from(|jury, _| jury, first, interval, swaps, seed)
 }
 
-/// The same, with something done to the jury before each round.
+/// Plays as `play` does, with `before` applied to the jury before each round.
 fn play_from(
     before: impl Fn(Jury, u64) -> Jury,
     first: u64,
@@ -87,8 +88,7 @@ fn play_from(
     (jury, all)
 }
 
-/// The third time used to look like a wave: alarms ended, and trust stayed with who was good
-/// before.
+/// From the second swap on each swap brings back an earlier state; it must be noticed all the same.
 #[test]
 fn each_swap_is_told_and_trust_follows_it() {
     for (first, interval, swaps) in [(200, 60, 6), (1000, 60, 4), (200, 200, 6), (200, 1000, 3)] {
@@ -97,15 +97,15 @@ fn each_swap_is_told_and_trust_follows_it() {
             assert!(swap.delay.is_some_and(|delay| delay <= 40), "{at} of {interval}: {all:?}");
             assert!(swap.earned[0] >= 0.99 * swap.earned[1], "{at} of {interval}: {all:?}");
         }
-        // Of each evaluator the last change is told, and nobody else is blamed.
+        // In the end all alarms are about the last swap, and none is about another evaluator.
         let (alarms, last) = (jury.fit().alarms().to_vec(), first + (swaps - 1) * interval);
         let right = |alarm: &Alarm| (alarm.since..=alarm.until).contains(&last) && alarm.evaluator < Some(2);
         assert!(alarms.iter().all(right) && alarms.len() >= 2, "{alarms:?}");
     }
 }
 
-/// What is settled is saved, read back to the last bit, moves with the evaluators, and goes on as
-/// if nothing had been.
+/// Confirmed changes are part of the state: saving and reading a jury, also between rounds, changes
+/// nothing.
 #[test]
 fn what_is_settled_is_part_of_the_state() {
     let (jury, _) = play(200, 60, 4, 2);
@@ -121,14 +121,14 @@ fn what_is_settled_is_part_of_the_state() {
     let state: serde_json::Value = serde_json::from_str(&jury.to_json()).unwrap();
     let settled = &state["state"]["settled"];
     assert!(settled["since"].as_u64().unwrap() >= 300, "{settled}");
-    // Another that has seen nothing adds nothing, from either side.
+    // Merging with an empty jury changes nothing, on either side.
     let none = jury_of(&"adaptive".parse().unwrap(), J);
     let (mut one, mut other) = (jury.clone(), none.clone());
     one.merge(&none).unwrap();
     other.merge(&jury).unwrap();
     assert_same_state(&one, &other, "none");
     assert_eq!((one.fit().alarms(), other.fit().alarms()), (&told[..], &told[..]));
-    // What nobody could have found is refused.
+    // An impossible time of a confirmed change is refused.
     let mut damaged = state.clone();
     damaged["state"]["settled"]["since"] = 0.into();
     assert!(Jury::from_json(&damaged.to_string()).is_err());

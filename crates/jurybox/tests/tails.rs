@@ -1,7 +1,8 @@
-//! Rewards with heavy tails: severe harm that is rare is found, gross errors are not followed.
+//! Prints what policies earn where rewards have heavy tails: rare severe harm, or verdicts with
+//! gross errors.
 //!
-//! The whole table: `cargo test --release -p jurybox --test tails -- --ignored --nocapture`.
-//! `WORLDS` says how many worlds.
+//! `cargo test --release -p jurybox --test tails -- --ignored --nocapture` prints the table.
+//! `WORLDS` is the number of worlds.
 
 mod support;
 
@@ -15,15 +16,15 @@ const ITEMS: usize = 40;
 const K: usize = 8;
 const ROUNDS: u64 = 150;
 
-/// What an item is worth, what is said of that, and its scores.
+/// An item: its true worth, the verdict on it, and its scores.
 struct Item {
     worth: f64,
     verdict: f64,
     scores: Vec<f64>,
 }
 
-/// Mild harm, worth about 1, is frequent (15 in 100) and seen by three; severe harm, worth about
-/// 100, is rare (1.2 in 100) and seen by the others.
+/// Mild harm, worth about 1, is frequent (15 in 100) and seen by the first three evaluators. Severe
+/// harm, worth about 100, is rare (1.2 in 100) and seen by the last three.
 fn severe(rng: &mut ChaCha8Rng) -> Item {
     let (mild, severe) = (normal(rng) > 1.04, normal(rng) > 2.26);
     let size = if severe { 100.0 } else { f64::from(u8::from(mild)) };
@@ -33,8 +34,8 @@ fn severe(rng: &mut ChaCha8Rng) -> Item {
     Item { worth, verdict: worth, scores: (0..J).map(|j| seen(j) + normal(rng)).collect() }
 }
 
-/// The same where only the last evaluator sees severe harm, and five see the mild: the first picks
-/// are all of the mild.
+/// Harm as in `severe`, but the first five evaluators see mild harm, and only the last sees severe
+/// harm.
 fn severe_by_one(rng: &mut ChaCha8Rng) -> Item {
     let (mild, severe) = (normal(rng) > 1.04, normal(rng) > 2.26);
     let size = if severe { 100.0 } else { f64::from(u8::from(mild)) };
@@ -44,16 +45,16 @@ fn severe_by_one(rng: &mut ChaCha8Rng) -> Item {
     Item { worth, verdict: worth, scores: (0..J).map(|j| seen(j) + normal(rng)).collect() }
 }
 
-/// Two evaluators see what an item is worth, the others nothing; verdicts are off by Cauchy noise,
-/// which has no variance at all.
+/// Two evaluators see what an item is worth, the others nothing. Verdicts have Cauchy noise, which
+/// has no finite variance.
 fn gross_errors(rng: &mut ChaCha8Rng) -> Item {
     let worth = normal(rng);
     let scores = (0..J).map(|j| if j < 2 { worth + 0.5 * normal(rng) } else { normal(rng) }).collect();
     Item { worth, verdict: worth + normal(rng) / normal(rng), scores }
 }
 
-/// The mean worth of a pick over the last third of the rounds; and that of the best by who knows
-/// which evaluators to listen to.
+/// The mean worth per pick over the last third of the rounds: of the jury's picks, and of the best
+/// items by `told`.
 fn earned(spec: &str, item: fn(&mut ChaCha8Rng) -> Item, told: fn(&[f64]) -> f64, seed: u64) -> (f64, f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut jury = jury_of(&spec.parse().unwrap(), J);

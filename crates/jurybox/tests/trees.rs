@@ -1,4 +1,5 @@
-//! What `adaptive` promises where the reward is a number that depends on several scores at once.
+//! Tests policy `adaptive` where the reward has an interaction (a product) of two scores: trees
+//! learn it, straight lines do not.
 
 mod support;
 
@@ -11,8 +12,8 @@ use support::*;
 
 const J: usize = 5;
 
-/// Five scores between -1 and 1, and a reward: the last evaluator counts by itself, and the first
-/// one times the second `together`.
+/// Rows of five scores, uniform between -1 and 1, and their rewards. A reward is `together` times
+/// the product of the first two scores, plus the last score, plus noise.
 fn items(seed: u64, count: usize, together: f64) -> (Vec<f64>, Vec<f64>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut table, mut rewards) = (Vec::new(), Vec::new());
@@ -25,7 +26,7 @@ fn items(seed: u64, count: usize, together: f64) -> (Vec<f64>, Vec<f64>) {
     (table, rewards)
 }
 
-/// A jury that was shown items and told the rewards of some of them.
+/// A jury that was shown 1,500 items and told the rewards of the first `labels`.
 fn taught(spec: &str, labels: usize, together: f64) -> Jury {
     let mut jury = jury_of(&spec.parse().unwrap(), J);
     let (table, rewards) = items(1, 1500, together);
@@ -36,7 +37,7 @@ fn taught(spec: &str, labels: usize, together: f64) -> Jury {
     jury
 }
 
-/// The share of the rewards' variance that values do not explain.
+/// The share of the rewards' variance that the values do not explain (1 - R^2), on new items.
 fn unexplained(jury: &Jury, together: f64) -> f64 {
     let (table, rewards) = items(2, 2000, together);
     let fitted = jury.fit();
@@ -50,7 +51,7 @@ fn unexplained(jury: &Jury, together: f64) -> f64 {
 fn what_depends_on_two_evaluators_at_once_is_learnt() {
     let (sums, trees) = (taught("adaptive(trees=false)", 500, 3.0), taught("adaptive", 500, 3.0));
     let (by_sums, by_trees) = (unexplained(&sums, 3.0), unexplained(&trees, 3.0));
-    // A third is the evaluator that counts by itself; noise is one in twenty.
+    // Of the rewards' variance, the product is 72%, the last score 24% and the noise 4%.
     assert!(by_sums > 0.7 && by_trees < 0.3, "{by_sums} {by_trees}");
     assert!(sums.fit().form().is_some() && trees.fit().form().is_none());
 }
@@ -78,11 +79,10 @@ fn contributions_sum_to_the_value_and_a_missing_score_adds_nothing() {
         let why = fitted.contributions(row).unwrap().unwrap();
         assert!((why.value() - value).abs() < 1e-9, "{row:?}: {why:?} {value}");
         assert!(row.iter().zip(&why.each).all(|(x, adds)| !x.is_nan() || *adds == 0.0), "{row:?} {why:?}");
-        // A row by itself, and in a table without gaps.
+        // The row alone has the same value.
         assert_eq!(fitted.values(&fitted.scores(row).unwrap()).unwrap(), [value]);
     }
-    // The two that matter together share what they do; who does not matter has next to nothing of
-    // it.
+    // The product is shared by its two evaluators; evaluators without effect contribute little.
     let why = fitted.contributions(&[0.8, 0.8, 0.8, 0.8, 0.0]).unwrap().unwrap();
     assert!(why.each[0] > 0.4 && why.each[1] > 0.4, "{why:?}");
     assert!(why.each[2].abs() < 0.25 && why.each[3].abs() < 0.25, "{why:?}");
@@ -109,7 +109,7 @@ fn the_same_labels_give_the_same_trees_in_any_order_and_after_reading_them_back(
     }
 }
 
-/// Nine in ten, and no wider than they were: trees take their part from the noise.
+/// About 90% of the intervals hold the reward, and trees make them at least a fifth narrower.
 #[test]
 fn intervals_hold_the_reward_and_are_the_narrower_for_what_trees_see() {
     let (table, rewards) = items(6, 3000, 3.0);
@@ -124,7 +124,7 @@ fn intervals_hold_the_reward_and_are_the_narrower_for_what_trees_see() {
         let width = intervals.iter().map(|of| of.high - of.low).sum::<f64>() / rewards.len() as f64;
         (held.count() as f64 / rewards.len() as f64, width)
     });
-    // 3,000 items have an error of .006.
+    // Among 3,000 items the share that hold has a standard error of 0.005.
     assert!((0.87..=0.93).contains(&trees.0), "{trees:?}");
     assert!(trees.1 < 0.8 * sums.1, "{trees:?} {sums:?}");
 }

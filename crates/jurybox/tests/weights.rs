@@ -1,8 +1,8 @@
-//! What the intervals of the weights promise: in made-up worlds whose truth is known, they hold the
-//! weights that endless verdicts on the items judged would give, as often as they say.
+//! Tests the intervals of weights in simulated worlds: as often as stated, they hold the
+//! least-squares weights of the judged items' expected rewards.
 //!
-//! The whole table, three to twenty minutes by the number of worlds:
-//! `cargo test --release -p jurybox --test weights -- --ignored --nocapture`.
+//! The table takes minutes: `cargo test --release -p jurybox --test weights -- --ignored
+//! --nocapture`.
 
 mod support;
 
@@ -14,24 +14,25 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::{jury_of, normal};
 
-/// Items of a round, and how many of them are judged.
+/// Items of a round.
 const ITEMS: usize = 60;
+/// Items of a round that are judged.
 const K: usize = 5;
 
-/// Rewards and how often each is met; none of them is normal rewards.
+/// Rewards and their probabilities; an empty list means standard normal rewards.
 type Levels = &'static [(f64, f64)];
 const NORMAL: Levels = &[];
 const MARKS: Levels = &[(1.0, 0.35), (2.0, 0.25), (3.0, 0.2), (4.0, 0.12), (5.0, 0.08)];
 const YES_15: Levels = &[(0.0, 0.85), (1.0, 0.15)];
 const YES_5: Levels = &[(0.0, 0.95), (1.0, 0.05)];
 
-/// Scores are a gain times the reward, plus noise of their own. The first evaluator is strong and
-/// the last useless.
+/// A simulated world: each score is a gain times the reward, plus noise. The first evaluator is
+/// strong and the last useless.
 struct World {
     levels: Levels,
     gains: &'static [f64],
     noise: &'static [f64],
-    /// Whether the second evaluator says what the first says, give or take a little.
+    /// Whether the second evaluator copies the first, up to a little noise.
     copied: bool,
 }
 
@@ -41,8 +42,7 @@ const TEN: (&[f64], &[f64]) = (
     &[0.6, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.7, 0.7, 0.7],
 );
 
-/// Which items of a round are judged: the first ones, the best by what was learnt so far, or one at
-/// random and the best.
+/// Which items of a round are judged: random ones, the jury's picks, or picks with one at random.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Judged {
     AtRandom,
@@ -75,7 +75,7 @@ impl World {
         (reward, scores)
     }
 
-    /// What the reward of an item with those scores is on average.
+    /// The expected reward of an item with these scores.
     fn expected(&self, scores: &[f64]) -> f64 {
         let heard = || (0..scores.len()).filter(|&j| !(self.copied && j == 1));
         if self.levels.is_empty() {
@@ -95,7 +95,7 @@ impl World {
     }
 }
 
-/// Items that were judged: their scores, their rewards, and what these are on average.
+/// Items that were judged: their scores, their rewards, and the expected rewards given the scores.
 #[derive(Default)]
 struct Items {
     scores: Vec<f64>,
@@ -116,8 +116,8 @@ impl Items {
         items
     }
 
-    /// The weights of least squares, and the half width of the textbook's interval of 95 % for
-    /// each.
+    /// Least-squares weights, and the half-widths of their textbook 95% intervals (Student's t).
+    /// None if the scores are collinear.
     fn least_squares(&self, rewards: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
         let count = rewards.len();
         let width = self.scores.len() / count;
@@ -135,7 +135,7 @@ impl Items {
     }
 }
 
-/// Plays rounds until so many verdicts were learnt from.
+/// Plays rounds until `verdicts` verdicts are learnt. Returns the fit and the items judged.
 fn judged(world: &World, spec: &str, how: Judged, verdicts: usize, rng: &mut ChaCha8Rng) -> (Fitted, Items) {
     let mut jury = jury_of(&spec.parse().unwrap(), world.gains.len());
     let mut known = Items::default();
@@ -165,19 +165,21 @@ fn is_bounded(interval: &Interval) -> bool {
     interval.low.is_finite() && interval.high.is_finite()
 }
 
-/// How the intervals of one evaluator fared over worlds.
+/// How the intervals of one evaluator's weight fared over worlds.
 #[derive(Default, Clone)]
 struct Fared {
     worlds: f64,
-    /// How many held what endless verdicts on the items judged would give, at 90 % and at 95 %.
+    /// Number of intervals, at 90% and at 95%, that hold the least-squares weight of the expected
+    /// rewards of the judged items.
     held: [f64; 2],
-    /// The same with endless verdicts on endlessly many items, whichever are judged.
+    /// Number of intervals that hold the least-squares weight of 50,000 random items.
     held_all: [f64; 2],
     unbounded: f64,
-    /// The widths at 95 %; those of the textbook for the same items; and for as many items at
-    /// random.
+    /// Widths of the bounded 95% intervals.
     widths: Vec<f64>,
+    /// Widths of the textbook's intervals for the same items.
     same_items: Vec<f64>,
+    /// Widths of the textbook's intervals for as many random items.
     at_random: Vec<f64>,
 }
 
@@ -222,9 +224,8 @@ fn median(numbers: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A hundred worlds each, of which 90 and 95 should hold: three standard deviations fewer are 81
-/// and 88. The evaluators are a strong one, a weak one or a copy of the strong one, and a useless
-/// one; their verdicts are on the best items alone.
+/// In 100 worlds 90 and 95 intervals should hold; three standard deviations fewer are 81 and 88.
+/// Only the best items are judged.
 #[test]
 fn intervals_hold_what_endless_verdicts_would_give() {
     for (levels, copied) in [(NORMAL, false), (NORMAL, true), (MARKS, false), (YES_15, false), (YES_5, false)]
@@ -235,8 +236,7 @@ fn intervals_hold_what_endless_verdicts_would_give() {
                 let about = format!("{} levels, {verdicts} verdicts, evaluator {j}", levels.len());
                 let [narrow, wide] = one.held;
                 assert!(narrow >= 81.0 && wide >= 88.0, "{about}: {narrow} {wide} of 100");
-                // With few labels Student's law and the rare rewards widen them; with more they are
-                // nearly the textbook's.
+                // With few labels the intervals may be wider.
                 let most = if verdicts == 10 { 3.0 } else { 1.6 };
                 let wider = median(&one.widths) / median(&one.same_items);
                 assert!(wider < most, "{about}: {wider} times as wide as the textbook's");
@@ -272,8 +272,8 @@ fn the_weight_shown_is_within_its_interval() {
     }
 }
 
-/// Intervals after so many rewards, by a rule from the number of an item to its scores and its
-/// reward.
+/// 90% intervals of weights after 60 items, of which `labels` are labelled. `of` gives an item's
+/// scores and reward by its number.
 fn after(labels: u32, of: impl Fn(f64) -> ([f64; 3], f64)) -> Vec<Interval> {
     let mut jury = jury_of(&"adaptive".parse().unwrap(), 3);
     let rows: Vec<([f64; 3], f64)> = (0..60).map(|i| of(f64::from(i))).collect();
@@ -291,17 +291,17 @@ fn what_the_labels_cannot_say_is_unbounded() {
     let bounded = |all: &[Interval]| all.iter().map(is_bounded).collect::<Vec<_>>();
     let scores = |i: f64| [(7.0 * i * i) % 59.0, (11.0 * i * i * i) % 59.0, (23.0 * i) % 59.0];
     let some = |i: f64| (scores(i), (3.0 * i) % 7.0);
-    // Nothing, as many labels as weights and a base, and one more.
+    // No labels; as many as the three weights and the intercept; and one more.
     assert_eq!(bounded(&after(0, some)), [false; 3]);
     assert_eq!(bounded(&after(4, some)), [false; 3]);
     assert_eq!(bounded(&after(5, some)), [true; 3]);
-    // Rewards that are all alike.
+    // Rewards that are all equal.
     assert_eq!(bounded(&after(60, |i| (scores(i), 0.0))), [false; 3]);
     assert_eq!(bounded(&after(60, |i| (scores(i), 0.1))), [false; 3]);
-    // Rewards that follow from the scores leave nothing open.
+    // Rewards that follow exactly from the scores: the interval is narrow.
     let exact = after(60, |i| (scores(i), 2.0 * scores(i)[0]));
     assert!((exact[0].high - 2.0).abs() < 1e-4 && exact[0].low > 1.9, "{exact:?}");
-    // Two that say the same in other units, and one that says the same of every item.
+    // Two evaluators that are linear functions of each other, and a constant one.
     let copies = |i: f64| ([scores(i)[0], scores(i)[1], 3.0 - 2.0 * scores(i)[1]], some(i).1);
     assert_eq!(bounded(&after(60, copies)), [true, false, false]);
     assert_eq!(bounded(&after(60, |i| ([scores(i)[0], scores(i)[1], 4.1], some(i).1))), [true, true, false]);

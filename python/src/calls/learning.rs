@@ -1,4 +1,4 @@
-//! LearnOptions from rows, as `jurybox learn` does.
+//! Learning from rows, as `jurybox learn` does.
 
 use super::{NoticeCollector, RepeatableRows, change_or_begin, jury_of, shared_state};
 use crate::errors::{self, Result};
@@ -12,8 +12,8 @@ use jurybox_files::{Error, LearnCounts, LearnOptions, LearnResult, ScanRequest, 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Shows rows to a jury, and teaches it their rewards if there are any. Returns a dict with the
-/// counts, and the jury.
+/// Shows rows to a jury, and teaches it their rewards if there are any. Returns a dict with counts
+/// and messages, and the jury.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn learn<'py>(
@@ -34,8 +34,8 @@ pub(crate) fn learn<'py>(
     let how = LearnOptions { reading, roles, policy, at, drop, again };
     let jury = shared_state(state);
     let work = move |control: &WorkControl| -> Result<_> {
-        // Only a state that has picked can have seen these rows, so a stream is kept in memory only
-        // for that.
+        // Only a jury that has picked may have observed these rows already. For that check a stream
+        // is kept in memory.
         let picked = jury.as_deref().is_some_and(|jury| lock(jury).state.memory.knows_rounds());
         let ask = picked && !again && how.roles.id.len() == 1;
         let mut rows = if ask { RepeatableRows::kept(source)? } else { RepeatableRows::of(source)? };
@@ -65,7 +65,7 @@ fn no_rows() -> Error {
     Error::NoRows { path: "the files".into(), columns: Vec::new() }
 }
 
-/// Names the Python argument in errors about arguments that only this function has.
+/// The error with the names of Python's arguments, if it is about evaluators to drop.
 fn with_python_names(error: Error) -> errors::Error {
     let reason = match error {
         Error::NotInState { evaluator } => format!("drop=: there is no evaluator `{evaluator}`"),
@@ -78,7 +78,8 @@ fn with_python_names(error: Error) -> errors::Error {
     jurybox::Error::Evaluators(reason).into()
 }
 
-/// The number of rounds in rows with a round column, with the first and the last round.
+/// The number of rounds in rows with a round column, and the first and the last round. Rows of a
+/// round are consecutive.
 #[pyfunction]
 pub(crate) fn rounds(
     py: Python<'_>,

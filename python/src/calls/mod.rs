@@ -1,5 +1,5 @@
-//! The functions over tables, one per command of `jurybox`. Only here are the functions of
-//! `jurybox-files` and `jurybox-lab` called that read whole tables.
+//! The functions over tables, as the commands of `jurybox` have them. Functions of `jurybox-files`
+//! and `jurybox-lab` that read whole tables are called only here.
 
 pub(crate) mod learning;
 pub(crate) mod picking;
@@ -35,7 +35,7 @@ impl Notices {
         notices
     }
 
-    /// Adds what is known of a table before its rows are read.
+    /// Adds the roles of a table's columns, and the warnings known before its rows are read.
     pub(super) fn table(&mut self, table: &Table) {
         self.columns.push(table.roles().to_string());
         self.warnings.extend(table.warnings().iter().map(warning));
@@ -55,7 +55,7 @@ impl Notices {
         ));
     }
 
-    /// Adds the warnings that only reading the rows could give.
+    /// Adds the warnings that were given while rows were read.
     pub(super) fn heard(mut self, control: &WorkControl) -> Notices {
         self.warnings.extend(control.heard());
         self
@@ -109,7 +109,7 @@ impl LearnHost for NoticeCollector<'_> {
     }
 }
 
-/// Rows that can be read more than once, unless they are a stream.
+/// Rows to learn from, which may be needed more than once; a stream can be given only once.
 pub(super) struct RepeatableRows(Option<TableSource>);
 
 impl RepeatableRows {
@@ -117,7 +117,7 @@ impl RepeatableRows {
         Ok(RepeatableRows(Some(source.gathered()?)))
     }
 
-    /// Rows with streams kept in memory, for asking whether they were seen before.
+    /// Rows with streams kept in memory, so that they can be read again.
     pub(super) fn kept(source: TableSource) -> Result<RepeatableRows, Error> {
         Ok(RepeatableRows(Some(source.kept()?)))
     }
@@ -152,11 +152,10 @@ impl RepeatableRows {
 /// changes.
 ///
 /// The jury is unlocked while rows are read, because the code that produces them may use this very
-/// jury and would wait forever. The work is done on a copy, which replaces the jury if nobody
-/// changed it meanwhile. Otherwise, the work is repeated with the jury locked, if the rows can be
-/// read again (`last`) without the caller's code. If not, the change is refused and the jury stays
-/// as it is. Reading all rows into memory first would avoid the repeat, but take memory for all of
-/// them.
+/// jury and would wait forever. So the work is done on a copy, which replaces the jury if nobody
+/// changed it meanwhile. If somebody did, the work is repeated on the locked jury. That needs
+/// `last`: rows that can be read again without the caller's code. Otherwise, or if the evaluators
+/// changed, the change is refused and the jury stays as it is.
 pub(super) fn change<T>(
     jury: &Mutex<JuryState>,
     control: &WorkControl,
@@ -196,23 +195,24 @@ pub(super) fn change_or_begin<T>(
     Ok(begun)
 }
 
-/// Whether two states have learnt, seen and remembered the same.
+/// Whether two states are equal: their juries to the last byte, and their records of files and
+/// picks.
 pub(crate) fn is_same(one: &State, other: &State) -> bool {
     one.memory == other.memory && one.jury.to_bytes() == other.jury.to_bytes()
 }
 
-/// A copy of the jury's state, for work that does not change it.
+/// A copy of the jury's state, for work that does not change it; None without a jury.
 pub(super) fn state_of(py: Python<'_>, jury: Option<&Bound<'_, PyJury>>) -> Option<State> {
     jury.map(|jury| jury.get().with(py, |inner| inner.state.clone()))
 }
 
-/// The value, or NaN (missing) for minus infinity: a row without any score has no value.
+/// The value, or NaN if it is not finite: a row without any score has the value minus infinity.
 pub(super) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
-/// The format of an output file whose name does not tell it: that of the input, and CSV for
-/// Parquet.
+/// The format of an output file whose name does not tell it: that of the input, or CSV if the input
+/// is Parquet.
 pub(super) fn layout(table: &Table, safe_csv: bool) -> OutputLayout {
     let format = if table.format() == Format::Parquet { Format::Csv } else { table.format() };
     OutputLayout { format, safe_csv }

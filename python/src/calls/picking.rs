@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Picks from rows by the policy, and lets the jury observe them, once. Returns the jury and a
-/// dict: `row`, `explored` and `receipt` of each pick, `round` and `at`; `values` and
-/// `probabilities` of the picks, or of all rows with `every`; and `rows` unless the rows are those
-/// of a frame.
+/// Picks from rows by the policy, and with `observe` lets the jury observe them. Returns a dict and
+/// the jury. The dict has `row`, `explored` and `receipt` of each pick, and `total`, `round` and
+/// `at`. `values` and `probabilities` are those of the picks, or of all rows with `every`. `rows`
+/// is left out if the rows are those of a frame.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn pick<'py>(
@@ -60,13 +60,14 @@ pub(crate) fn pick<'py>(
                     .push(remark.to_string());
             }
             let PickedRound { state, picking, .. } = round;
-            // Built before the jury changes: picks that cannot be returned must not have been
+            // Made before the jury changes: if picks cannot be returned, they must not have been
             // observed.
             let rows = if frame { None } else { Some(ResultRows::of(picking.to_batches(&table, every)?)?) };
             if let Some(out) = &out {
                 picking.write(&table, out, layout(&table, safe_csv), every)?;
             }
-            // A jury that does not observe is not changed.
+            // Without `observe`, a given jury does not change; a jury that was begun here is
+            // returned.
             let after = (observe || before.is_none()).then_some(state);
             Ok((after, (picking, rows, notices)))
         })
@@ -82,7 +83,7 @@ pub(crate) fn pick<'py>(
     Ok((dict, jury_of(py, state, begun)?))
 }
 
-/// The dict of the picks; with `every`, it has the value and the probability of each row.
+/// The dict of the picks; with `every`, values and probabilities are those of all rows.
 fn picked<'py>(py: Python<'py>, picking: &Picking, every: bool) -> Result<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let rows = || picking.picks.iter().map(|pick| pick.row);

@@ -39,7 +39,7 @@ impl RankBy {
                 Ok(Ranker::jury(&jury))
             }
             RankBy::Policy(table_options, sigma, look) => {
-                // Noise levels need a policy that uses them: esag, unless another was named.
+                // Noise levels need a policy that uses them: esag by default.
                 let default = || {
                     if sigma.is_empty() {
                         Spec::default()
@@ -77,7 +77,7 @@ impl RankBy {
 
 /// The result of ranking.
 enum RankOutput {
-    /// The best rows; with the rows themselves unless they are in the caller's frame.
+    /// The best rows: their numbers, and the rows themselves unless they are in the caller's frame.
     Best(Ranking, Option<ResultRows>),
     /// The score of every row.
     Every(Vec<f64>),
@@ -85,9 +85,9 @@ enum RankOutput {
     Written(u64),
 }
 
-/// Ranks rows. Returns a dict: `total`, and `row`, `rank` and `score` of the best, with `explain`
-/// also `base` and `each`; `rows` unless they are in the caller's frame. With `every`, `score` of
-/// all rows, or only `total` if they went to a file.
+/// Ranks rows. Returns a dict with `total`, and `row`, `rank` and `score` of the best; with
+/// `explain` also `base` and `each`. `rows` is left out if the rows are in the caller's frame. With
+/// `every`, the dict has the `score` of all rows, or only `total` if they went to a file.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
@@ -165,7 +165,7 @@ pub(crate) fn rank<'py>(
                     let (path, rows) = (table.path().into(), ranking.rows());
                     notices.warnings.push(warning(&Warning::NoOrder { path, rows }));
                 }
-                // Built before anything is written: rows that cannot be returned fail here.
+                // Made before anything is written: if rows cannot be returned, this fails.
                 let rows = if frame { None } else { Some(ResultRows::of(ranking.to_batches(&table)?)?) };
                 if let Some(out) = out {
                     ranking.write(&table, out, layout(&table, safe_csv))?;
@@ -217,8 +217,8 @@ pub(crate) fn rank<'py>(
     Ok(dict)
 }
 
-/// The evaluators that files have, each with whether low scores mean high rewards, and the warnings
-/// about them.
+/// The evaluators of a table, each with whether low scores mean high rewards. Also the warning
+/// about columns that are left out because results have columns of these names.
 #[pyfunction]
 pub(crate) fn resolve_evaluators(
     py: Python<'_>,

@@ -1,4 +1,5 @@
-//! Reports, replays and prevalence, as the commands of these names make them.
+//! Reports, replays and estimates of prevalence, as the commands `report`, `replay` and
+//! `prevalence` make them.
 
 use super::{Notices, state_of};
 use crate::errors::{Result, refused};
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Makes a report. Returns a dict with the document, the page and the text table.
+/// Makes a report. Returns a dict with the document, the HTML page, the text table and messages.
 #[pyfunction]
 pub(crate) fn report<'py>(
     py: Python<'py>,
@@ -34,7 +35,7 @@ pub(crate) fn report<'py>(
             without_contexts(jury)?;
         }
         let seated = known.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()).to_vec();
-        // Missed items and reviewers each need another pass.
+        // Estimates of missed items and statistics of reviewers each read the table again.
         let again = table_options.is_logged() || table_options.reviewer.is_some();
         let table = source.open(&table_options, &seated, again, control)?;
         let notices = Notices::of(&table);
@@ -61,7 +62,7 @@ struct StudyOutput {
     text: String,
 }
 
-/// A JSON document with its format name, and its version unless it has one already.
+/// A JSON document with its format name; with `version` unless the document has one already.
 fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
     if let Value::Object(fields) = &mut document {
         fields.insert("format".into(), json!(format!("jurybox-{command}")));
@@ -82,7 +83,8 @@ fn shown(py: Python<'_>, (shown, notices): (StudyOutput, Notices)) -> Result<Bou
     Ok(dict)
 }
 
-/// Arguments of `prevalence`: groups and periods, the source of predictions, golden items.
+/// Arguments of `prevalence`: groups and periods, the source of predictions, golden items, and the
+/// range of rewards.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PrevalenceArgs {
@@ -93,8 +95,8 @@ pub(crate) struct PrevalenceArgs {
     reward_range: Option<(f64, f64)>,
 }
 
-/// Estimates the mean reward of all rows. Returns a dict with the document and the text table;
-/// Python makes the page.
+/// Estimates the mean reward of all rows. Returns a dict with the document, the text table and
+/// messages; Python makes the page.
 #[pyfunction]
 pub(crate) fn prevalence<'py>(
     py: Python<'py>,
@@ -152,8 +154,8 @@ pub(crate) struct ReplayArgs {
     picks: Option<PathBuf>,
 }
 
-/// Replays a history, or estimates from a log with probabilities. Returns a dict with the document,
-/// the page and the text table.
+/// Replays a history or, if the table has probabilities, makes off-policy estimates from it.
+/// Returns a dict with the document, the HTML page, the text table and messages.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn replay<'py>(

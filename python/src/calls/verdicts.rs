@@ -10,8 +10,8 @@ use jurybox_files::{JoinedVerdicts, VerdictOptions, VerdictResult, learn_verdict
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Teaches a jury the verdicts on its picks, each once, joined by the id column. `together` means
-/// that verdicts are a column of the picks themselves.
+/// Teaches a jury the verdicts on its picks, joined by the id column; each counts once unless
+/// `again` is set. `together` means that verdicts are a column of the picks themselves.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn learn_picks<'py>(

@@ -6,19 +6,20 @@ use crate::input::InputFile;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::Read;
 
-/// Bytes of text per block. It must not depend on the number of threads, or results would.
+/// Bytes of text per block, unless a record is longer. The size is the same for any number of
+/// threads, so that results are too.
 const BLOCK: usize = 1 << 20;
 
-/// Maximum length of a record in bytes. A longer one means that the file has no line ends, or that
-/// a quote was never closed.
+/// Maximum length of a record in bytes. A longer one is refused: probably the file has no line
+/// ends, or a quote was never closed.
 pub(crate) const LONGEST: usize = 1 << 26;
 
-/// The rule for where records end.
+/// Where the records of a text end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordEnds {
-    /// At every line end.
+    /// At each line end.
     Lines,
-    /// At every line end outside quotes, for cells separated by this byte.
+    /// At each line end outside quotes; this byte separates the cells.
     Quoted(u8),
 }
 
@@ -26,7 +27,7 @@ pub(crate) enum RecordEnds {
 struct BlockReader {
     text: Box<dyn Read + Send>,
     ends: RecordEnds,
-    /// Text that was read beyond the end of the last block.
+    /// Text that was read after the end of the last block.
     rest: Vec<u8>,
     ended: bool,
     lines: u64,
@@ -37,7 +38,7 @@ impl BlockReader {
         BlockReader { text, ends, rest: Vec::new(), ended: false, lines: 0 }
     }
 
-    /// Reads the next block into `block`, reusing its memory. False at the end.
+    /// Reads the next block into `block`, reusing its memory. False at the end of the text.
     fn next(&mut self, input: &InputFile, block: &mut Vec<u8>) -> Result<bool, Error> {
         block.clear();
         std::mem::swap(block, &mut self.rest);
@@ -90,7 +91,7 @@ impl UnitReader for TextUnits<'_> {
     }
 }
 
-/// The position just after the last record that ends within the block.
+/// The position just after the last record that ends within the block; `None` if no record does.
 fn last_end(block: &[u8], ends: RecordEnds) -> Option<usize> {
     let RecordEnds::Quoted(delimiter) = ends else {
         return memrchr(b'\n', block).map(|at| at + 1);
@@ -105,8 +106,8 @@ fn last_end(block: &[u8], ends: RecordEnds) -> Option<usize> {
     last
 }
 
-/// The position just after the line end of the record that starts at `at`; `None` if the text ends
-/// before it.
+/// The position just after the line end of the record that starts at `at`; `None` if the text has
+/// no such line end.
 ///
 /// A quote opens only at the start of a cell. Within quotes, a doubled quote stands for one.
 pub(crate) fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize> {
@@ -124,7 +125,8 @@ pub(crate) fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize>
     }
 }
 
-/// The position of the quote that closes a cell whose content starts at `at`.
+/// The position of the quote that closes a cell whose content starts at `at`; `None` if there is
+/// none.
 pub(crate) fn closing_quote(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
     loop {

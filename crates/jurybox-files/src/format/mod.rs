@@ -1,11 +1,13 @@
-//! File formats: one folder per format, each implementing the [`RowSource`] trait.
+//! File formats: one folder per format, with an implementation of [`RowSource`]. The modules
+//! `arrow` and `blocks` are shared by several formats.
 //!
 //! A [`RowSource`] is one file, or one table in memory. It lists its columns, cuts its rows into
 //! units of work, parses a unit into batches for a [`ScanPlan`], and returns whole rows for output.
-//! Column roles, threads, row order, ranking and learning are handled above it, for every format
-//! alike.
+//! Column roles, threads, row order, ranking and learning are handled by its callers, for every
+//! format alike.
 //!
-//! To add a format, make a folder here with its `ABOUT` and add one line to the table below.
+//! To add a format, make a folder here with its `ABOUT`, declare its module, and add one line to
+//! the table `formats!` below.
 
 pub(crate) mod arrow;
 pub(crate) mod blocks;
@@ -67,32 +69,33 @@ macro_rules! formats {
 formats! {
     /// Apache Parquet.
     Parquet => parquet,
-    /// JSON lines: one JSON object per line.
+    /// JSON lines: one JSON object per line. A JSON array of objects is read as well.
     JsonLines => jsonl,
-    /// Comma-separated values with a header. Tabs, semicolons and bars are detected as delimiters
-    /// too.
+    /// Comma-separated values. Tabs, semicolons and bars are detected as delimiters too.
     Csv => csv,
 }
 
-/// Creates the writer of a format.
+/// A function that creates the writer of a format.
 type CreateSink = fn(PendingFile, &Path) -> Result<Box<dyn TableSink>, Error>;
 
 /// The static description of a format.
 pub(crate) struct FormatInfo {
     /// File name endings, in lower case, without that of the compression.
     pub(crate) endings: &'static [&'static str],
-    /// Whether the first bytes of a file, after decompression, are of this format.
+    /// Whether a file with these first bytes, after decompression, is of this format.
     pub(crate) begins: fn(&[u8]) -> bool,
-    /// Whether it can be read from a pipe.
+    /// Whether it can be read from a stream, without a copy on disk.
     pub(crate) streams: bool,
     /// Opens an input and detects its columns.
     pub(crate) open: fn(InputFile) -> Result<Box<dyn RowSource>, Error>,
-    /// Creates a file. The path is the final name, whose ending selects the compression.
+    /// Creates a file. The path is the final name; in text formats its ending selects the
+    /// compression.
     pub(crate) create: CreateSink,
 }
 
 impl Format {
-    /// The format for a file name's ending; `.gz` and `.zst` are ignored. `None` for other endings.
+    /// The format for a file name's ending, after one `.gz` or `.zst` is removed. `None` if no
+    /// format has this ending.
     pub fn of_name(name: &str) -> Option<Format> {
         let name = name.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
@@ -100,7 +103,7 @@ impl Format {
         FORMATS.iter().copied().find(|format| format.info().endings.contains(&ending))
     }
 
-    /// The format of a file that begins with `text`.
+    /// The format of a file whose decompressed content begins with `text`.
     pub(crate) fn of_text(text: &[u8]) -> Format {
         FORMATS.iter().copied().find(|format| (format.info().begins)(text)).unwrap_or(Format::Csv)
     }
@@ -117,7 +120,7 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
     /// Its columns, in its own order.
     fn columns(&self) -> &[ColumnInfo];
 
-    /// Adds a column that was requested but not detected, if it may appear further down.
+    /// Adds a column that was requested but not detected, if later rows may have it.
     fn add_column(&mut self, _name: &str) -> Result<(), Error> {
         Ok(())
     }
@@ -127,36 +130,36 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Bytes to read, if known.
+    /// Bytes to read, if known; approximate for a table in memory.
     fn size(&self) -> Option<u64>;
 
-    /// Lines before the first row.
+    /// The number of lines before the first row; 0 except in CSV.
     fn lines_before(&self) -> u64 {
         0
     }
 
-    /// Whether rows can be fetched by number after a pass. If not, the pass itself keeps rows for
-    /// output.
+    /// Whether rows can be fetched by number after a pass. If not, the pass keeps the rows that are
+    /// needed for output.
     fn is_seekable(&self) -> bool;
 
-    /// Whether its rows are held in memory for as long as it exists.
+    /// Whether the source holds all rows in memory.
     fn is_in_memory(&self) -> bool {
         false
     }
 
-    /// Errors if the file has changed since its columns were detected, so that one result never
-    /// mixes two versions of a file.
+    /// Errors if the file has changed since it was opened, so that one result never mixes two
+    /// versions of a file.
     fn check_unchanged(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// A hash of the content, independent of file name and compression. `None` without a file,
-    /// and if the source can be read only once.
+    /// A hash of the content, independent of file name and compression. `None` for tables in
+    /// memory, for sources that can be read only once, and if the file cannot be decompressed.
     fn fingerprint(&self) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// Starts a pass over all rows; adds the bytes read to `bytes`.
+    /// Starts a pass over all rows, which adds the bytes read to `bytes`.
     fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error>;
 
     /// The number of rows, if known without reading them.
@@ -174,30 +177,32 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
         self.units(bytes)
     }
 
-    /// The number of lines (of text) or rows in a unit: positions in later units are offset by it.
+    /// The number of lines of text, or of rows, in a unit. Positions in later units are moved down
+    /// by it.
     fn lines(&self, unit: &WorkUnit) -> u64;
 
     /// Parses a unit and passes each batch to `each`. Positions in errors count from the unit's
     /// start.
     fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error>;
 
-    /// Blanks out the row that contains line `line` of a unit, counted from 1, so that a pass can
-    /// continue without it. Other rows keep their positions. False if the row cannot be removed.
+    /// Replaces the row that contains line `line` of a unit, counted from 1, by blank lines. A pass
+    /// can then continue, and other rows keep their positions. False if the row cannot be removed.
     fn remove_record(&self, _unit: &mut WorkUnit, _line: u64) -> bool {
         false
     }
 
-    /// The whole rows of one part of a pass that requested records.
+    /// The whole rows of one part of a pass for which records were requested.
     fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 
-    /// Whole rows in the given order, from the records kept of them or by their numbers.
+    /// Whole rows in the given order: from the kept records, or else by row number.
     fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 }
 
 /// Callback that receives the batches of a unit.
 pub(crate) type BatchCallback<'a> = dyn FnMut(ParsedBatch<'_>) -> Result<(), Error> + 'a;
 
-/// A parsed batch, with the text of its records or, if records were requested, their arrays.
+/// A parsed batch. `text` is the text of its unit; Arrow sources have none, and return `arrays` if
+/// records were requested.
 pub(crate) struct ParsedBatch<'a> {
     pub(crate) batch: crate::scan_plan::Batch,
     pub(crate) text: &'a [u8],
@@ -248,15 +253,15 @@ impl ThreadCache {
     }
 }
 
-/// The record of a row, kept during a pass for output.
+/// What a pass keeps of a row for output.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum StoredRow {
-    /// Nothing: the row can be fetched by its number.
+    /// Nothing, because the row can be fetched by its number.
     #[default]
     None,
     /// The row's text.
     Text(Box<[u8]>),
-    /// The row itself, from a stream.
+    /// The row as a batch, for sources that are streams.
     Row(RecordBatch),
 }
 
@@ -265,7 +270,7 @@ pub(crate) struct RowRequest<'a> {
     /// Row number within the source.
     pub(crate) row: u64,
     pub(crate) record: &'a StoredRow,
-    /// The scores it was ranked by; empty if they were not kept.
+    /// The scores of the row; empty if they were not kept.
     pub(crate) scores: &'a [f64],
 }
 
@@ -291,8 +296,8 @@ impl OutputColumns<'_> {
         self.numeric.get(name).cloned()
     }
 
-    /// The type of a column that this source does not have: that of a source which has it, else
-    /// `Float64` for numbers and `Utf8` for text.
+    /// The Arrow type of a column that this source lacks. It is the type in another source that has
+    /// one; otherwise `Float64` for numbers and `Utf8` for text.
     pub(crate) fn data_type(&self, found: &ColumnInfo) -> DataType {
         match &found.data_type {
             Some(data_type) => data_type.clone(),

@@ -17,7 +17,7 @@ const BEGINNINGS: &[(&[u8], ForeignKind)] = &[
     (b"\x93NUMPY", ForeignKind::Other("a NumPy array")),
 ];
 
-/// The file type that `head` begins, if it is one that cannot be read.
+/// The file type that begins with `head`, if it is one of those that cannot be read.
 pub(super) fn foreign(head: &[u8]) -> Option<ForeignKind> {
     let begins = |with: &[u8]| head.starts_with(with);
     if begins(b"PK\x03\x04") {
@@ -32,7 +32,7 @@ pub(super) fn foreign(head: &[u8]) -> Option<ForeignKind> {
     }
     let fits = |(beginning, _): &&(&[u8], ForeignKind)| begins(beginning);
     let (beginning, what) = *BEGINNINGS.iter().find(fits)?;
-    // A text may begin with the same letters. Binary files have control bytes soon after.
+    // A text may begin with the same letters, but binary files have control bytes soon after them.
     let text = beginning.is_ascii() && !head.iter().take(64).any(|&byte| byte < 9);
     (!text).then_some(what)
 }

@@ -1,10 +1,9 @@
-//! Conversion of a JSON array, or of JSON objects spread over several lines, to one object per
-//! line.
+//! Conversion of JSON to one object per line, from an array or from objects over several lines.
 
 use std::io::{self, ErrorKind, Read};
 
-/// Whether a text that begins so is JSON (`None` if not), and whether it must be converted to
-/// lines.
+/// Detects JSON by the beginning of a text: `None` if it is not JSON, else whether it must be
+/// converted to lines.
 pub(crate) fn is_json(text: &[u8]) -> Option<bool> {
     let begin = text.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(text).trim_ascii_start();
     let second = begin.get(1..)?.trim_ascii_start().first();
@@ -21,8 +20,8 @@ pub(crate) fn is_json(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// A reader that returns the items of a JSON text, one per line. Invalid items are left for the
-/// parser.
+/// A reader that returns the items of a JSON text, one per line. Invalid items are passed on to the
+/// parser, which refuses them.
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing about the place in the text")]
 pub(super) struct JsonItems<R> {
     from: R,
@@ -34,7 +33,7 @@ pub(super) struct JsonItems<R> {
     escaped: bool,
     /// Whether an item has begun and not ended.
     within: bool,
-    /// `None` outside an array, `Some(false)` within one, `Some(true)` after its end.
+    /// `None` outside of an array, `Some(false)` within one, and `Some(true)` after its end.
     array: Option<bool>,
     begun: bool,
 }
@@ -58,7 +57,7 @@ impl<R: Read> JsonItems<R> {
     /// Processes one byte of the JSON text.
     fn take(&mut self, byte: u8) -> io::Result<()> {
         if self.quoted {
-            // A line end within a string is invalid JSON: it becomes a NUL, which the parser
+            // A line end within a string is invalid JSON. It becomes a NUL, which the parser
             // refuses.
             self.out.push(if byte == b'\n' { 0 } else { byte });
             match byte {
@@ -95,7 +94,7 @@ impl<R: Read> JsonItems<R> {
             b'"' => self.quoted = true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' if self.depth > 0 => self.depth -= 1,
-            // A bare item, such as a number, ends at the next separator.
+            // An item without brackets or quotes, such as a number, ends at the next separator.
             b',' | b']' | b'\n' if self.depth == 0 && !first => {
                 self.end();
                 return self.take(byte);

@@ -1,9 +1,10 @@
 //! Opening of files and of standard input: compression, encoding and format.
 //!
-//! Compression (gz, zst) and encoding (UTF-8, UTF-16) are detected from the first bytes, not from
-//! the file name. The format comes from the user, from Parquet's magic number, from the name, or
-//! from the first bytes, in this order. Files of other known types are refused with an error that
-//! names the type.
+//! Compression (gzip, zstd) and encoding (UTF-8, UTF-16) are detected from the first bytes, not
+//! from the file name. The format comes from the user, from Parquet's magic number, from the name,
+//! or from the first bytes, in this order. A name such as `.csv` or `.txt` does not count, because
+//! the file may hold JSON. Files of other known types are refused with an error that names the
+//! type.
 
 mod foreign;
 mod json_items;
@@ -26,17 +27,17 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// An opened source of bytes that can be read from its beginning.
+/// An opened source of bytes.
 #[derive(Debug)]
 pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
     /// The options set by the user for reading it.
     pub(crate) reading: ReadOptions,
-    /// Whether it is JSON that must be converted to lines. Positions in it then count items.
+    /// Whether it is JSON that must be converted to lines. Positions in it then count the items.
     pub(crate) items: bool,
     origin: InputOrigin,
-    /// Size on disk in bytes; `None` for standard input that is read once.
+    /// Size on disk in bytes; `None` for standard input without a copy on disk.
     pub(crate) size: Option<u64>,
 }
 
@@ -45,18 +46,18 @@ pub(crate) struct InputFile {
 enum InputOrigin {
     /// A file on disk, with its identity when it was opened.
     File(FileIdentity),
-    /// A copy of standard input or of a pipe on disk, which can be read again.
+    /// A copy of standard input or of a pipe on disk, which can be read repeatedly.
     Kept(File),
-    /// Standard input, to be read once: the bytes that were looked at, before the rest.
+    /// Standard input, which can be read once. The bytes are its first ones, read for detection.
     Once(Mutex<Option<Vec<u8>>>),
 }
 
-/// The identity of a file, by which a change between two passes is noticed.
+/// The identity of a file, which shows whether it changed between two passes.
 #[derive(Debug, PartialEq)]
 struct FileIdentity {
     size: u64,
     modified: Option<SystemTime>,
-    /// Device and inode, where the system has them: another file may now have the same name.
+    /// Device and inode on Unix, because another file may have taken the name.
     node: Option<(u64, u64)>,
 }
 
@@ -80,18 +81,19 @@ pub(crate) struct InputStart {
     pub(crate) whole: bool,
 }
 
-/// Bytes that are looked at to detect the format.
+/// Bytes used to detect the format.
 const PEEK: usize = 1 << 16;
 
-/// Bytes of text that are looked at to detect the columns, unless they hold no complete record.
+/// Bytes of text used to detect the columns. More are used if they are not enough.
 const LOOK: usize = 1 << 18;
 
-/// Maximum number of such bytes: the longest record, and the start of another one.
+/// Maximum number of bytes used to detect the columns: the longest record, and the start of
+/// another.
 const MOST_LOOK: usize = LONGEST + LOOK;
 
 impl InputFile {
-    /// Opens a path or `-`. Pipes are copied to disk first, and so is standard input if it will be
-    /// read `again` or holds Parquet.
+    /// Opens a path or `-`. Pipes are copied to disk first. Standard input is copied if it will be
+    /// read `again`, or if its format cannot be read from a stream (Parquet).
     pub(crate) fn open(path: &Path, reading: &ReadOptions, again: bool) -> Result<InputFile, Error> {
         if path.as_os_str() == "-" {
             return Self::stdin(reading, again);
@@ -150,7 +152,8 @@ impl InputFile {
         Ok(InputFile { path, format, reading, items, origin: InputOrigin::Kept(kept), size: Some(size) })
     }
 
-    /// The whole text, decompressed and decoded; adds the bytes read from disk to `bytes`.
+    /// The whole text, decompressed and decoded. Adds the bytes read, as compressed, to `bytes`.
+    /// Errors if this is standard input that was read before.
     pub(crate) fn text(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, Error> {
         let raw: Box<dyn Read + Send> = match &self.origin {
             InputOrigin::Once(head) => {
@@ -165,7 +168,7 @@ impl InputFile {
         Ok(self.lines_of(text))
     }
 
-    /// Converts JSON to valid JSON lines: spread-out items, and the constants that Python writes.
+    /// Converts JSON to valid JSON lines: one item per line, without the constants of Python.
     fn lines_of(&self, text: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
         match self.format {
             Format::JsonLines if self.items => {
@@ -176,8 +179,9 @@ impl InputFile {
         }
     }
 
-    /// The start of the text, for detecting the columns: until `enough` holds, or about the length
-    /// of the longest record. Bytes of standard input that are looked at stay readable.
+    /// The start of the text, for detecting the columns. It extends until `enough` holds for it, or
+    /// to about the length of the longest record. A later call of `text` still returns the whole
+    /// text.
     pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<InputStart, Error> {
         if let InputOrigin::Once(head) = &self.origin {
             return self
@@ -208,7 +212,7 @@ impl InputFile {
             let begun = decoded(Box::new(Cursor::new(head.clone())));
             let mut begun = self.lines_of(begun.map_err(|e| Error::io(&self.path, "decompress", e))?);
             // A compressed head ends in the middle of a stream, so the error at its end is ignored.
-            // The text is limited as that of a file is: a few compressed bytes may expand to any
+            // The length of the text is limited, because a few compressed bytes may expand to any
             // length.
             let mut text = Vec::new();
             let mut buffer = [0; 1 << 14];
@@ -228,18 +232,18 @@ impl InputFile {
         }
     }
 
-    /// Whether it can be read only once.
+    /// Whether the text can be read only once.
     pub(crate) fn is_once(&self) -> bool {
         matches!(self.origin, InputOrigin::Once(_))
     }
 
     /// A hash of the decompressed content. `None` if it can be read only once or cannot be
-    /// decompressed.
+    /// decompressed. Errors if the file cannot be opened or has changed.
     pub(crate) fn fingerprint(&self) -> Result<Option<String>, Error> {
         if matches!(self.origin, InputOrigin::Once(_)) {
             return Ok(None);
         }
-        // Parquet has compression of its own and is hashed as it is.
+        // Parquet has compression of its own and is hashed as stored.
         Ok(decompressed(Box::new(self.file()?)).and_then(of_contents).ok())
     }
 
@@ -251,7 +255,8 @@ impl InputFile {
         if FileIdentity::of(&about) == *mark { Ok(()) } else { Err(changed()) }
     }
 
-    /// A file handle at the start of the file, for formats that read by position.
+    /// A new file handle at the start of the file. Errors if the file has changed since it was
+    /// opened.
     pub(crate) fn file(&self) -> Result<File, Error> {
         let opened = match &self.origin {
             InputOrigin::Kept(file) => file.try_clone().and_then(|mut file| {
@@ -313,7 +318,7 @@ fn with_first_bytes(mut raw: TextReader) -> io::Result<(Vec<u8>, TextReader)> {
 pub(crate) fn decompressed(raw: TextReader) -> io::Result<TextReader> {
     let (head, whole) = with_first_bytes(raw)?;
     Ok(if head.starts_with(GZIP) {
-        // Buffered, because the decoder would otherwise read byte by byte.
+        // The decoder needs a buffered reader.
         Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
     } else if head.starts_with(ZSTD) {
         Box::new(zstd::stream::read::Decoder::new(whole)?)
@@ -324,8 +329,8 @@ pub(crate) fn decompressed(raw: TextReader) -> io::Result<TextReader> {
 
 /// Detects the format, and whether the file is JSON that must be converted to lines.
 ///
-/// The user's choice wins; then Parquet's magic number; then the name, unless its ending is one of
-/// plain text (`.csv`, `.txt`); then the first bytes.
+/// The user's choice wins; then Parquet's magic number; then the name, except endings of text such
+/// as `.csv` and `.txt`; then the first bytes.
 fn detect_format(
     path: &Path,
     name: &str,
@@ -363,7 +368,8 @@ fn detect_format(
     Ok((format, format == Format::JsonLines && is_json(&text) == Some(true)))
 }
 
-/// The input paths, with glob patterns expanded, in order.
+/// The input paths in order, with glob patterns replaced by the files that match. Errors if a
+/// pattern matches no file, or if `-` occurs twice.
 ///
 /// ```
 /// assert!(jurybox_files::expand(&["no-such-*.csv".into()]).is_err());

@@ -1,8 +1,7 @@
 //! Conversion of Python's `NaN` and `Infinity`, which are not valid JSON.
 //!
-//! `json.dumps` and `pandas` write them for floats by default. `NaN` becomes `null`. `Infinity`
-//! becomes `1e999`: refused as a score, as in CSV, while Python reads it back as infinity from an
-//! output file.
+//! Python's `json.dumps` writes them for floats by default. `NaN` becomes `null`. `Infinity`
+//! becomes `1e999`, which is refused as a score, and which Python reads as infinity.
 
 use crate::format::blocks::LONGEST;
 use memchr::memmem;
@@ -17,7 +16,7 @@ const CHUNK: usize = 1 << 16;
 /// A reader of JSON lines that replaces Python's constants.
 pub(super) struct PythonJson<R> {
     from: R,
-    /// Complete lines, and the number of their bytes that were returned.
+    /// Complete lines. `given` of their bytes have been returned.
     lines: Vec<u8>,
     given: usize,
     /// The start of a line whose end has not been read yet.
@@ -30,7 +29,7 @@ impl<R: Read> PythonJson<R> {
         PythonJson { from, lines: Vec::new(), given: 0, begun: Vec::new(), ended: false }
     }
 
-    /// Reads until a line is complete or the input ends.
+    /// Reads until a line is complete or over the maximum length, or the input ends.
     fn more(&mut self) -> io::Result<()> {
         self.given = 0;
         self.lines.clear();
@@ -47,7 +46,7 @@ impl<R: Read> PythonJson<R> {
                 None if self.ended || self.begun.len() > LONGEST => self.begun.len(),
                 None => continue,
             };
-            // Split at a line end, where no string is open.
+            // Parts are split at a line end, so that no string extends over two of them.
             let rest = self.begun.split_off(whole);
             self.lines = std::mem::replace(&mut self.begun, rest);
             if BARE.iter().any(|(bare, _)| memmem::find(&self.lines, bare).is_some()) {
@@ -69,7 +68,7 @@ impl<R: Read> Read for PythonJson<R> {
     }
 }
 
-/// Replaces the constants outside strings.
+/// Replaces the constants outside of strings.
 fn in_json(lines: &[u8]) -> Vec<u8> {
     let mut json = Vec::with_capacity(lines.len() + lines.len() / 8);
     let (mut at, mut in_string) = (0, false);
@@ -81,8 +80,8 @@ fn in_json(lines: &[u8]) -> Vec<u8> {
             at += bare.len();
             continue;
         }
-        // An escaped quote does not end a string, but a line end does: a broken line affects no
-        // other.
+        // An escaped quote does not end a string. A line end does, so that a broken line affects no
+        // other line.
         let step =
             if in_string && byte == b'\\' && rest.get(1) != Some(&b'\n') { 2.min(rest.len()) } else { 1 };
         in_string = byte != b'\n' && (in_string != (byte == b'"'));
@@ -96,7 +95,7 @@ fn in_json(lines: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Without a line end nothing could be returned, and memory would fill up.
+    /// A reader that waits for the end of an endless line would fill the memory.
     #[test]
     fn an_endless_line_is_returned_before_it_fills_the_memory() {
         let mut endless = PythonJson::new(io::repeat(b'1'));

@@ -9,8 +9,8 @@ pub(super) enum ByteOrder {
     Big,
 }
 
-/// The byte order of a text in UTF-16, from its byte order mark or from the zero bytes beside ASCII
-/// characters. `None` if it is not UTF-16.
+/// The byte order of a text in UTF-16, by its byte order mark or by zero bytes beside its first two
+/// characters. `None` if it does not look like UTF-16.
 pub(super) fn order(head: &[u8]) -> Option<ByteOrder> {
     match head {
         [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => Some(ByteOrder::Little),
@@ -19,11 +19,11 @@ pub(super) fn order(head: &[u8]) -> Option<ByteOrder> {
     }
 }
 
-/// A reader that converts UTF-16 to UTF-8. The byte order mark is kept and skipped later.
+/// A reader that converts UTF-16 to UTF-8, with the byte order mark.
 pub(super) struct Utf8<R> {
     from: R,
     order: ByteOrder,
-    /// Bytes not decoded yet: the end of a read may split a character.
+    /// Bytes not decoded yet: a read may end within a character.
     raw: Vec<u8>,
     text: Vec<u8>,
     given: usize,
@@ -34,14 +34,14 @@ impl<R: Read> Utf8<R> {
         Utf8 { from, order, raw: Vec::new(), text: Vec::new(), given: 0 }
     }
 
-    /// Decodes all complete characters.
+    /// Decodes all complete characters. `ended` says that no more bytes will come.
     fn decode(&mut self, ended: bool) -> io::Result<()> {
         let unit = |pair: [u8; 2]| match self.order {
             ByteOrder::Little => u16::from_le_bytes(pair),
             ByteOrder::Big => u16::from_be_bytes(pair),
         };
         let mut units: Vec<u16> = self.raw.as_chunks().0.iter().map(|&pair| unit(pair)).collect();
-        // The first half of a surrogate pair waits for the second.
+        // The first half of a surrogate pair waits for the second half.
         if !ended && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
             units.pop();
         }
@@ -80,7 +80,7 @@ impl<R: Read> Read for Utf8<R> {
 mod tests {
     use super::*;
 
-    /// Returns one byte at a time, so that every character is split.
+    /// Returns one byte per read.
     struct Drip<'a>(&'a [u8]);
 
     impl Read for Drip<'_> {
@@ -101,7 +101,7 @@ mod tests {
             let mut read = String::new();
             Utf8::new(Drip(&bytes), order).read_to_string(&mut read).unwrap();
             assert_eq!(read, text);
-            // In the middle of a letter, and twice within the last character.
+            // Cuts after half a letter, and within the emoji, which is at bytes 22 to 25.
             for cut in [1, 23, 24] {
                 let mut rest = Vec::new();
                 let cut = Utf8::new(&bytes[..cut], order).read_to_end(&mut rest);

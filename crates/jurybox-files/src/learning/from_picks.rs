@@ -1,4 +1,4 @@
-//! Learning from the verdicts on picks, which are in the files of the picks or in others.
+//! Learning from the verdicts on picks. The verdicts are a column of the picks, or in other files.
 
 use super::{LearnHost, LearnNotice, RowInput, notify_of_reviewers, reward};
 use crate::cell_number::Decimal;
@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::warning::Warning;
 use jurybox::Direction;
 
-/// How verdicts are joined to picks.
+/// Options for [`learn_verdicts`].
 ///
 /// ```
 /// use jurybox_files::VerdictOptions;
@@ -26,7 +26,7 @@ use jurybox::Direction;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct VerdictOptions {
-    /// How the files of verdicts are written.
+    /// The reading options for the verdicts.
     pub reading: ReadOptions,
     /// The column of ids by which verdicts are joined to picks.
     pub id: String,
@@ -36,11 +36,12 @@ pub struct VerdictOptions {
     pub labels: Vec<(String, f64)>,
     /// The column of reviewers who gave the verdicts.
     pub reviewer: Option<String>,
-    /// Columns where low means high. The state knows the direction of its own reward.
+    /// Has the name of the column of verdicts if low verdicts are good. Without it, the state's own
+    /// direction is kept.
     pub invert: Vec<String>,
     /// Whether the verdicts are a column of the picks, so that both inputs are the same rows.
     pub together: bool,
-    /// Whether to count verdicts again that the state has learnt before.
+    /// Whether verdicts that the state has learnt before count once more.
     pub again: bool,
 }
 
@@ -77,8 +78,8 @@ impl VerdictResult {
 
 /// Learns the verdicts on picks, each once. Returns `None` if there are no verdicts yet.
 ///
-/// Skips files without rows, and picks without the column of verdicts if both are in the same
-/// files. See [`join_verdicts`] for how they are joined.
+/// Skips files without rows. With [`together`](VerdictOptions::together), also skips picks without
+/// the column of verdicts. [`join_verdicts`] tells how verdicts and picks are joined.
 ///
 /// ```
 /// use jurybox_files::{
@@ -131,7 +132,7 @@ pub fn learn_verdicts(
     {
         return Err(Error::NotAVerdict { column: reward.name });
     }
-    // The scores of picks are in Jurybox's own notation; the options are about the verdicts.
+    // The scores of picks are in Jurybox's own notation: the reading options are for the verdicts.
     let pick_reading = if how.together {
         ReadOptions { decimal: Decimal::default(), na: Vec::new(), ..how.reading.clone() }
     } else {
@@ -144,7 +145,7 @@ pub fn learn_verdicts(
         learnt_evaluators: evaluators.as_slice().to_vec(),
         ..Roles::default()
     };
-    // Picks from an empty file are an empty file.
+    // Picking from a file without rows gives a file without rows, and so no verdicts.
     let picks = match picks {
         RowInput::Files(paths) => {
             let (filled, empty) = split_empty_files(paths, &pick_reading);
@@ -194,8 +195,8 @@ impl RowInput<'_> {
     }
 }
 
-/// Whether a warning about picks is shown. Evaluators without scores were reported when the picks
-/// were made, or were added later.
+/// Whether a warning about picks is shown. Evaluators without scores are not: they were reported
+/// when the picks were made, or were added later.
 fn is_shown(warning: &Warning) -> bool {
     !["missing-column", "no-values"].contains(&warning.code())
 }
@@ -217,9 +218,10 @@ fn open_verdicts(
     };
     while !paths.is_empty() {
         let without = match Table::open_as(&paths, &how.reading, roles, false) {
-            // An hour without verdicts has a file without rows.
+            // A file without rows holds no verdicts yet.
             Err(Error::NoRows { path, .. } | Error::Empty { path }) if paths.contains(&path) => path,
-            // Picks without verdicts lack the column, which another file has.
+            // A file of picks that nobody has reviewed lacks the column of verdicts. Another file
+            // may have it.
             Err(Error::NoneOfTheEvaluators { path, .. }) if how.together && paths.contains(&path) => path,
             Err(Error::NoneOfTheEvaluators { path, .. }) => {
                 return Err(Error::NoVerdictColumn { path, column: how.reward.clone() });

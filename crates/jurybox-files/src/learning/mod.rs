@@ -1,19 +1,20 @@
 //! Learning a state from rows with rewards, or from the verdicts on picks.
 //!
-//! The command line and the Python package share this code: it finds the files and rows that are
-//! new, checks the reward and the evaluators against the state, and records all that it learnt, so
-//! that nothing counts twice. Callers keep the state file and show the messages.
+//! The command line and the Python package share this code. It finds the files and rows that are
+//! new, and checks the reward and the evaluators against the state. It records what it learnt, so
+//! that known files, and known rows with ids, do not count twice. Callers keep the state file and
+//! show the messages.
 //!
 //! | input | |
 //! |---|---|
 //! | [`State`] | learnt before, or `None`; it is not changed |
-//! | [`RowInput`] | the rows: files, or tables in memory |
+//! | [`RowInput`] | the rows: files, a stream, or a table in memory |
 //! | [`LearnOptions`], [`VerdictOptions`] | roles of columns, policy, time, evaluators to drop |
 //! | [`LearnHost`] | prepares each table before it is read, and receives notices |
 //!
 //! The result is a new state with counts ([`LearnResult`], [`VerdictResult`]), or `None` if nothing
-//! was new. Messages are [`LearnNotice`]s: the host receives them as they arise, and the results
-//! have the notices that are known only at the end.
+//! was new. Messages are [`LearnNotice`]s. The host receives them as they arise; those about the
+//! result are returned by [`LearnResult::notices`] and [`VerdictResult::notices`].
 
 mod from_picks;
 mod new_rows;
@@ -39,7 +40,7 @@ use new_rows::{LearntNames, NewFiles, NewRows};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Callback that opens a table once. Its arguments: the notation of the rows, the roles of columns,
+/// Callback that opens a table once. Its arguments are the reading options, the roles of columns,
 /// and whether the rows will be read a second time.
 pub type OpenOnce<'a> = Box<dyn FnOnce(&ReadOptions, &Roles, bool) -> Result<Table, Error> + 'a>;
 
@@ -75,11 +76,11 @@ pub type OpenAgain<'a> = Box<dyn Fn(&ReadOptions, &Roles, bool) -> Result<Table,
 /// # drop((files, frame));
 /// ```
 pub enum RowInput<'a> {
-    /// Files and pipes. Known ones are recognised.
+    /// Files and pipes. They are recognised when they come again.
     Files(Vec<PathBuf>),
     /// Rows of a stream, which are not recognised when they come again.
     Once(OpenOnce<'a>),
-    /// Rows in memory. They are recognised when they come again if they have one column of ids.
+    /// Rows in memory. They are recognised when they come again if exactly one column holds ids.
     Again(OpenAgain<'a>),
 }
 
@@ -110,11 +111,11 @@ pub enum RowInput<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LearnHost {
-    /// Prepares a table before it is read: its threads, progress and [warnings](Table::on_warning),
-    /// shown only if they pass `shown`.
+    /// Prepares a table before it is read, such as its threads and progress. Only
+    /// [warnings](Table::on_warning) for which `shown` returns true are to be shown.
     fn prepare(&self, table: Table, shown: fn(&Warning) -> bool) -> Table;
 
-    /// Receives the notices in the order in which they arise.
+    /// Receives a notice. Notices come in the order in which they arise.
     fn notify(&mut self, notice: LearnNotice);
 }
 
@@ -138,18 +139,18 @@ impl LearnHost for () {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct LearnOptions {
-    /// How the rows are written.
+    /// The reading options for the rows.
     pub reading: ReadOptions,
-    /// Roles of columns. The key is the round of each row; without it each file is a round.
-    /// `learnt_evaluators` and `learnt_reward` are overwritten with those of the state.
+    /// Roles of columns. The key is the round of each row; without a key, each file is a round. The
+    /// values of `learnt_evaluators` and `learnt_reward` are replaced by those of the state.
     pub roles: Roles,
-    /// The policy. `None` is that of the state, or the default one.
+    /// The policy. `None`: that of the state, or the default policy without a state.
     pub policy: Option<Spec>,
-    /// The time of the first round. `None` is one after the latest round of the state.
+    /// The time of the first round. `None`: one after the latest round of the state, or 0.
     pub at: Option<u64>,
     /// Evaluators to drop from the state.
     pub drop: Vec<String>,
-    /// Whether to count rows again that the state has learnt before.
+    /// Whether rows that the state has learnt before count once more.
     pub again: bool,
 }
 
@@ -201,23 +202,27 @@ impl LearnResult {
     }
 }
 
-/// With fewer rows than this whose known id has other scores or another verdict, or with a smaller
-/// share than one in [`ONE_IN`], the rows are corrections. With more, ids are reused for new items.
+/// Minimum number of rows with a known id, but other scores or another verdict, that shows that ids
+/// are reused for new items. Fewer such rows are corrections. So are more of them, unless there is
+/// more than one per [`ONE_IN`] unchanged rows that were learnt before.
 const FEW_CORRECTED: u64 = 3;
-/// See [`FEW_CORRECTED`].
+/// Minimum number of unchanged rows per corrected row; see [`FEW_CORRECTED`].
 const ONE_IN: u64 = 50;
 
-/// Learns from rows. Returns `None` if all were learnt before, or if there are none.
+/// Learns from rows. Returns `None` if all rows were learnt before, or if there are none.
 ///
-/// Skips files that the state has learnt: the same bytes, whatever their name or compression, or
-/// with one column of ids the same rows in any order and format.
+/// Skips files with the same bytes as a learnt one, whatever their name or compression. If exactly
+/// one column holds ids, it also skips files with the same rows in any order and format. Files over
+/// 64 MiB are compared by their bytes only.
 ///
-/// In other tables with one column of ids, rows are skipped whose id, scores, reward and reviewer
-/// were learnt before, from a table or with a pick. Rows with only a known id are
-/// counted, and reported. Rows without a verdict are not remembered, and count in every table.
+/// In other tables with one column of ids, single rows are skipped if the same id, scores, reward
+/// and reviewer were learnt before. Rows of which only the id is known count, and are reported. If
+/// there are many of them, the ids are taken to be reused for new items, and every row counts. Rows
+/// without a verdict are not remembered, and count each time.
 ///
-/// Errors on rows that the state has picked from, because it has observed them: their verdicts are
-/// learnt [with the picks](learn_verdicts).
+/// Errors on rows that are known to be picked from, because the state has observed them: learn
+/// their verdicts [with the picks](learn_verdicts). With [`again`](LearnOptions::again) no row is
+/// compared with what the state knows.
 ///
 /// ```
 /// use jurybox_files::{LearnOptions, Roles, RowInput, learn_rows};
@@ -266,7 +271,7 @@ pub fn learn_rows(
     }
     roles.learnt_reward = before.and_then(|state| state.memory.reward()).map(|reward| reward.name);
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
-    // Named evaluators replace those with scores. The contexts of the state stay.
+    // Evaluators that the caller names replace those of the state, but its contexts stay.
     if !roles.evaluators.is_empty() {
         let left_out = |one: &&Evaluator| {
             let named = [&roles.evaluators, &roles.context, &how.drop];
@@ -294,7 +299,8 @@ pub fn learn_rows(
             if sources.is_empty() && named {
                 return Ok(None);
             }
-            // Not earlier: when a learnt file comes again, a dropped evaluator is already gone.
+            // Only now, because an evaluator that was dropped before is an error here. A repeated
+            // run, whose files are all known, has returned above.
             roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
             (Table::over(sources, new.paths(), &how.reading, &roles)?, NewInput::Files(new))
         }
@@ -314,7 +320,7 @@ pub fn learn_rows(
     let (mut known, mut known_ids) = new.known();
     let same: usize = known.iter().map(HashSet::len).sum();
     if known_ids.count >= FEW_CORRECTED && known_ids.count * ONE_IN > same as u64 {
-        // Ids are reused for new items, so rows that look the same are new items as well.
+        // The ids are reused for new items, so rows equal to learnt ones are new items as well.
         known = Vec::new();
         known_ids.count += same as u64;
     }
@@ -327,7 +333,7 @@ pub fn learn_rows(
         NewInput::Unnamed => LearntNames::default(),
     };
     tables.into_iter().for_each(|name| state.memory.learnt_file(name));
-    // A policy that used none of these rewards may still learn from them with their receipts.
+    // If the policy used none of these rewards, it may still learn them with the picks' receipts.
     if taught.used > 0 {
         state.memory.learnt_verdicts_of_table(&verdicts);
     }
@@ -338,7 +344,7 @@ pub fn learn_rows(
     Ok(Some(LearnResult { state, taught }))
 }
 
-/// Reports a column of reviewers that the policy does not use.
+/// Reports that the policy does not use a column of reviewers, if there is one.
 fn notify_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHost) {
     if let Some(column) = column.filter(|_| !jury.tells_reviewers_apart()) {
         let policy = jury.spec().name().to_string();
@@ -346,7 +352,7 @@ fn notify_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHo
     }
 }
 
-/// The rows that are learnt, with the fingerprints by which the state remembers them.
+/// The rows to learn from, with the fingerprints by which the state will remember them.
 enum NewInput<'a> {
     Files(NewFiles),
     Rows(NewRows<'a>),
@@ -355,8 +361,8 @@ enum NewInput<'a> {
 }
 
 impl NewInput<'_> {
-    /// For each source the rows that were learnt before; and the rows of all sources
-    /// with only a known id.
+    /// For each source, the numbers of the rows that were learnt before. Also, over all sources,
+    /// the rows of which only the id is known.
     fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
             NewInput::Files(files) => files.known(),
@@ -366,7 +372,7 @@ impl NewInput<'_> {
     }
 }
 
-/// A copy of the state with the evaluators of the table, or a new state.
+/// The state to teach: a copy of `before` with the evaluators of the table, or a new state.
 fn state_to_teach(
     before: Option<&State>,
     table: &Table,

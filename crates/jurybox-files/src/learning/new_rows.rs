@@ -1,5 +1,5 @@
-//! Detection of rows that a state has learnt before: files by their bytes and by the content of
-//! their rows, rows in memory by their content.
+//! Detection of rows that a state has learnt before. Files are known by their bytes and by the
+//! content of their rows, rows in memory by content alone.
 
 use super::{LearnHost, LearnNotice, LearnOptions, OpenAgain};
 use crate::error::Error;
@@ -15,7 +15,7 @@ use jurybox::Evaluators;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The largest file, in bytes, that is read once more to compare its rows.
+/// The size in bytes up to which a file is read once more to compare its rows.
 const LARGE: u64 = 1 << 26;
 
 /// A file to learn from.
@@ -23,7 +23,7 @@ struct NewFile {
     path: PathBuf,
     /// Fingerprint of its bytes; `None` for a pipe that was not read yet.
     by_bytes: Option<String>,
-    /// The scan of its rows, if they have ids and the file is not too large.
+    /// The scan of its rows; `None` if they have no ids or the file is too large, for instance.
     scan: Option<RowScan>,
 }
 
@@ -40,13 +40,13 @@ pub(super) struct LearntNames {
 #[derive(Default)]
 pub(super) struct NewFiles {
     files: Vec<NewFile>,
-    /// The evaluators over which the rows were scanned, if they were.
+    /// The evaluators for which the rows were scanned; `None` if they were not scanned.
     over: Option<Evaluators>,
 }
 
 impl NewFiles {
-    /// The files that are new to the state, by content hash and by row, deduplicated. Reports the
-    /// others. Errors on rows that the state has picked from.
+    /// The files that are new to the state, by bytes and by rows, each once. Reports the files that
+    /// are left out. Errors on rows that the state has picked from.
     pub(super) fn of(
         paths: Vec<PathBuf>,
         state: Option<&State>,
@@ -89,8 +89,8 @@ impl NewFiles {
         Ok(true)
     }
 
-    /// Removes files whose rows were learnt before, in whatever order or format. Errors on rows
-    /// that the state has picked from, even if they have verdicts now.
+    /// Removes files whose rows were learnt before, in any order or format. Errors on rows that the
+    /// state has picked from, even if they have verdicts now.
     fn leave_out_known_rows(
         &mut self,
         state: Option<&State>,
@@ -100,8 +100,8 @@ impl NewFiles {
     ) -> Result<(), Error> {
         let over = match state {
             Some(state) => state.jury.evaluators().clone(),
-            // A new state has the evaluators of all files together, which long tables show only
-            // when they have been read. A single file is not compared with others.
+            // A new state will have the evaluators of all files together. Only reading a long table
+            // shows its evaluators. A single file has no other file to be compared with.
             None if self.files.len() > 1
                 && one_id(roles).is_some()
                 && how.reading.long.is_none()
@@ -135,13 +135,13 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Whether a file is a pipe, which can be read only once.
+    /// Whether any of the files is a pipe, which can be read only once.
     fn are_piped(&self) -> bool {
         self.files.iter().any(|file| file.by_bytes.is_none())
     }
 
-    /// Opens the files. Pipes are copied to temporary files, so that they have fingerprints; those
-    /// that the state has learnt are removed.
+    /// Opens the files. Pipes are copied to temporary files, to take their fingerprints; pipes that
+    /// the state has learnt are removed. Files without rows are reported and left out.
     pub(super) fn open(
         &mut self,
         state: Option<&State>,
@@ -176,8 +176,8 @@ impl NewFiles {
         Ok(sources)
     }
 
-    /// For each file the rows whose verdicts were learnt before; and the rows of all files
-    /// with only a known id.
+    /// For each file, the numbers of the rows whose verdicts were learnt before. Also, over all
+    /// files, the rows of which only the id is known.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         let mut ids = ItemList::default();
         let rows = self.files.iter().map(|file| {
@@ -188,7 +188,7 @@ impl NewFiles {
         (rows.collect(), ids)
     }
 
-    /// The fingerprints by which a state with these `evaluators` remembers the rows.
+    /// The fingerprints by which a state with these `evaluators` will remember the files and rows.
     pub(super) fn names(
         self,
         evaluators: &Evaluators,
@@ -232,7 +232,7 @@ fn is_turned(roles: &Roles) -> bool {
     roles.reward.as_ref().is_some_and(|reward| roles.invert.contains(reward))
 }
 
-/// The column of ids, if there is exactly one. Only then can rows be compared.
+/// The column of ids if there is exactly one, which the comparison of rows needs.
 fn one_id(roles: &Roles) -> Option<&String> {
     if let [id] = &roles.id[..] { Some(id) } else { None }
 }
@@ -240,13 +240,14 @@ fn one_id(roles: &Roles) -> Option<&String> {
 /// Rows in memory to learn from.
 pub(super) struct NewRows<'a> {
     open: OpenAgain<'a>,
-    /// The scan of the rows, with the evaluators over which it was made.
+    /// The scan of the rows, with the evaluators for which it was made.
     scan: Option<(Evaluators, RowScan)>,
 }
 
 impl<'a> NewRows<'a> {
     /// The rows, or `None` if the state has learnt them, which is reported. Errors on rows that the
-    /// state has picked from. Rows without ids are always new: equal scores can be different items.
+    /// state has picked from. Rows without ids always count as new: equal scores can be different
+    /// items.
     pub(super) fn of(
         open: OpenAgain<'a>,
         state: Option<&State>,
@@ -272,7 +273,8 @@ impl<'a> NewRows<'a> {
         Ok(Some(NewRows { open, scan: Some((over.clone(), scan)) }))
     }
 
-    /// The rows whose verdicts were learnt before, and those with only a known id.
+    /// The numbers of the rows whose verdicts were learnt before; and the rows of which only the id
+    /// is known.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match &self.scan {
             Some((_, scan)) => (vec![scan.known.clone()], scan.known_ids.clone()),
@@ -284,7 +286,7 @@ impl<'a> NewRows<'a> {
         (self.open)(&how.reading, roles, false)
     }
 
-    /// The fingerprints by which a state with these `evaluators` remembers the rows.
+    /// The fingerprints by which a state with these `evaluators` will remember the rows.
     pub(super) fn names(
         self,
         evaluators: &Evaluators,
@@ -307,8 +309,8 @@ impl<'a> NewRows<'a> {
     }
 }
 
-/// Scans the rows of a file. `None` if they have no ids, or if the file is too large to be read
-/// twice.
+/// Scans the rows of a file for fingerprints. `None` if the file is a pipe or over [`LARGE`] bytes,
+/// and whenever [`scan_rows`] returns `None`.
 fn scan_file(
     path: &Path,
     evaluators: &Evaluators,
@@ -321,7 +323,8 @@ fn scan_file(
     small.then(|| scan_rows(open, evaluators, verdicts, how, host)).flatten()
 }
 
-/// Scans rows. `None` if they have no ids or cannot be read; learning them then reports the error.
+/// Scans rows for fingerprints. `None` if they have no single id column, are picks, or cannot be
+/// read; in the last case, learning them reports the error.
 fn scan_rows(
     open: impl FnOnce(&Roles) -> Result<Table, Error>,
     evaluators: &Evaluators,
@@ -338,7 +341,8 @@ fn scan_rows(
         ..Roles::default()
     };
     let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
-    // Long tables are made wide together, so that their rows differ from those of each file.
+    // Verdicts of long tables are not compared. The files are made wide together, so a row may
+    // differ from the row of one file.
     let verdicts = how.reading.long.is_none().then_some(verdicts);
     RowScan::of(&host.prepare(table, |_| false), verdicts).ok()
 }

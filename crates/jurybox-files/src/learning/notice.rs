@@ -1,5 +1,4 @@
-//! What learning reports while it runs and at its end. The messages name no options, because the
-//! command line and the Python package have different ones.
+//! What learning reports while it runs and at its end, with a message for each notice.
 
 use crate::join_verdicts::ItemList;
 use crate::roles::ColumnRoles;
@@ -19,18 +18,18 @@ use std::path::PathBuf;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum LearnNotice {
-    /// The roles of the columns of a table.
+    /// The roles of the columns of a table that is about to be learnt.
     Columns(ColumnRoles),
     /// A warning about a table.
     Warning(Warning),
-    /// A file was skipped, because it was learnt before.
+    /// A file was skipped, because its bytes were learnt before, perhaps under another name.
     LearntFile {
         /// The file.
         path: PathBuf,
     },
-    /// A file was skipped, because its rows were learnt from another one.
+    /// A file or a table in memory was skipped, because its rows were learnt before.
     LearntRows {
-        /// The file.
+        /// The file, or the name of a table in memory.
         path: PathBuf,
     },
     /// A file was skipped, because it has columns but no rows.
@@ -57,54 +56,56 @@ pub enum LearnNotice {
         /// The least and the greatest reward now.
         here: (f64, f64),
     },
-    /// Every score of an evaluator equals the reward of its row, so it may be the verdict itself.
+    /// All scores of an evaluator equal the rewards of their rows, or all equal their negatives.
+    /// They may be the verdicts themselves.
     LeakedReward {
         /// Its name.
         evaluator: String,
         /// The column of the reward.
         reward: String,
     },
-    /// Rows of a round came after another round had begun, and were learnt as a new round.
+    /// Rows of a round came after another round had begun. They were learnt as a new round.
     ReopenedRounds {
         /// The number of rounds.
         rounds: u64,
     },
-    /// Rewards without a receipt, which the policy cannot learn from.
+    /// Rewards that the policy ignored, because it does not learn without receipts.
     MissingReceipts {
         /// The policy's name.
         policy: String,
         /// The number of rewards.
         rewards: u64,
     },
-    /// Rewards outside of the range given to the policy, counted over the whole state.
+    /// Rewards outside the range given to the policy, counted over all that the state has learnt.
     OutOfRange {
         /// The policy with its options.
         policy: String,
         /// The number of rewards.
         rewards: u64,
     },
-    /// Verdicts name their reviewers, but the policy does not distinguish them.
+    /// The verdicts name their reviewers, but the policy does not tell reviewers apart.
     ReviewersIgnored {
         /// The policy's name.
         policy: String,
         /// The column of reviewers.
         column: String,
     },
-    /// The state has picked from rows, and these have no ids to tell whether they are the same.
+    /// The state has picked from rows before. Without a column of ids, picked rows are not
+    /// recognised.
     MissingIds,
-    /// There are no verdicts yet.
+    /// There are no verdicts on the picks yet.
     NoVerdicts,
-    /// Verdicts on picks that were learnt before, and were not counted again.
+    /// Verdicts on picks that were learnt before, and did not count again.
     LearntBefore {
         /// The number of verdicts.
         verdicts: u64,
     },
-    /// Rows whose id, scores, verdict and reviewer were learnt before; they were not counted again.
+    /// Rows whose id, scores, verdict and reviewer were learnt before, and did not count again.
     LearntVerdicts {
         /// The number of rows.
         rows: u64,
     },
-    /// Rows whose id was learnt before with other scores or another verdict; they were counted.
+    /// Rows whose id was learnt before with other scores, verdict or reviewer. They counted.
     ReusedIds(ItemList),
     /// Picks with verdicts that the policy does not learn from.
     IgnoredPicks {
@@ -113,21 +114,21 @@ pub enum LearnNotice {
         /// The number of picks.
         picks: u64,
     },
-    /// Verdicts on picks of rounds that the state no longer remembers.
+    /// Verdicts on picks so old that the state has forgotten their rounds; they did not count.
     TooOld {
         /// The number of verdicts.
         verdicts: u64,
     },
     /// Items with verdicts that contradict each other.
     Contradictory(ItemList),
-    /// Items with a verdict that were not picked.
+    /// Items that have a verdict and were not picked.
     UnknownItems(ItemList),
     /// Items that were picked more than once.
     PickedTwice(ItemList),
 }
 
 impl LearnNotice {
-    /// Whether it is a warning, and not only information.
+    /// Whether the notice is a warning, as opposed to information.
     pub fn is_warning(&self) -> bool {
         match self {
             LearnNotice::Warning(_)
@@ -254,7 +255,7 @@ impl fmt::Display for LearnNotice {
     }
 }
 
-/// `2 items were picked more than once: p1, p2`
+/// Writes a list of items, such as `2 items were picked more than once: p1, p2`.
 fn about(f: &mut fmt::Formatter<'_>, items: &ItemList, [one, many]: [&str; 2], what: &str) -> fmt::Result {
     let verb = if items.count == 1 { one } else { many };
     write!(f, "{} {verb} {what}: {items}", counted(items.count, "item"))

@@ -1,5 +1,4 @@
-//! Checks of rewards against the learnt ones: direction, range, and leakage into
-//! scores.
+//! Checks of rewards against the learnt ones: direction, range, and leakage into scores.
 
 use super::{LearnHost, LearnNotice};
 use crate::error::Error;
@@ -7,8 +6,8 @@ use crate::state::State;
 use crate::teach::LearnCounts;
 use jurybox::{Evaluator, Jury};
 
-/// The reward with its direction: inverted if `invert` names it, else as in the state. Errors if it
-/// is not the reward of the state.
+/// The reward with its direction: inverted if `invert` names it, else as in the state. Errors if
+/// the state has learnt another reward, or another direction.
 pub(super) fn directed(name: &str, invert: &[String], state: Option<&State>) -> Result<Evaluator, Error> {
     let Some(memory) = state.map(|state| &state.memory) else {
         return Ok(inverted(name, invert).unwrap_or_else(|| name.into()));
@@ -24,7 +23,7 @@ fn inverted(name: &str, invert: &[String]) -> Option<Evaluator> {
     invert.iter().any(|other| other == name).then(|| Evaluator::low(name))
 }
 
-/// Adds the reward and its range to the state, and reports a range that looks like another scale.
+/// Adds the reward and its range to the state. Reports a range that suggests another scale.
 pub(super) fn remember(
     state: &mut State,
     reward: &Evaluator,
@@ -37,7 +36,7 @@ pub(super) fn remember(
     }
 }
 
-/// Reports evaluators whose scores equal the rewards. Rewards that are all the same show nothing.
+/// Reports evaluators whose scores equal the rewards. Rewards that are all equal show nothing.
 pub(super) fn notify_leakage(
     jury: &Jury,
     reward: &Evaluator,
@@ -53,7 +52,7 @@ pub(super) fn notify_leakage(
     }
 }
 
-/// The notice about rewards outside of the range given to the policy.
+/// The notice about rewards outside the policy's range, if the state has any.
 pub(super) fn out_of_range(state: &State) -> Option<LearnNotice> {
     let rewards = state.jury.seen().out_of_range;
     (rewards > 0).then(|| LearnNotice::OutOfRange { policy: state.jury.spec().to_string(), rewards })

@@ -1,12 +1,12 @@
-//! Advice on each evaluator, and the order of their usefulness. Both follow from the intervals in
-//! the report, so that no advice claims more than a figure shows.
+//! Advice on each evaluator, and the order of their usefulness. Advice on relations follows from
+//! the intervals in the report, so that it never claims more than a figure shows.
 
 use super::gather::ReportData;
 use super::{Basis, EvaluatorReport, Relation, Report, rank_correlation, selection_bias, warnings};
 use jurybox::Interval;
 use serde::Serialize;
 
-/// The advice on an evaluator, in the order of usefulness.
+/// The advice on an evaluator. The variants are in the order of usefulness.
 ///
 /// ```
 /// assert_eq!(jurybox_files::Advice::Invert.word(), "invert");
@@ -14,26 +14,26 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advice {
-    /// Its scores rise with the reward.
+    /// Its scores rise with the reward, or its learnt weight is positive.
     Trust,
-    /// It is related to the reward, but only if the other scores are equal, or not linearly.
+    /// It is related to the reward, but only if the other scores are equal, or not linearly, or
+    /// with a weight of the opposite sign.
     Keep,
     /// It nearly equals the reward, so it may be known only after the review.
     Check,
-    /// Its scores fall as the reward rises.
+    /// Its scores fall as the reward rises, or its learnt weight is negative.
     Invert,
     /// The state has a drift alarm for it.
     Changed,
-    /// The rows are too few to tell.
+    /// The rows do not tell, as there are too few or no rewards.
     Undecided,
-    /// It is a copy of another evaluator.
+    /// It is a copy of an evaluator before it.
     Duplicate,
-    /// Its scores say next to nothing: the whole interval is close to zero.
+    /// It has no scores, equal scores, or a correlation whose whole interval is close to zero.
     Mute,
 }
 
-/// The least number of rewards for advice; with fewer, intervals are too narrow. On simulated noise
-/// with two evaluators, 16% of reports with 6 rewards named one, and 9% with 20; 10% is expected.
+/// Minimum number of rewards for advice; with fewer, intervals are too narrow.
 const LEAST_LABELS: u64 = 20;
 /// The standardised difference below which an effect is negligible (Cohen's small effect).
 const NEGLIGIBLE: f64 = 0.2;
@@ -56,21 +56,22 @@ impl Advice {
 
 /// The advice on every evaluator, in their order.
 pub(super) fn advise(report: &Report, data: &ReportData) -> Vec<Advice> {
-    // No evaluator is muted if the reviewed rows were picked by their scores, which hides
-    // relations, or if there are only a few of one reward.
+    // Some reports mute no evaluator for its interval. Either the reviewed rows were picked by
+    // their scores, which hides relations, or there are only a few of one reward.
     let few = data.outcomes.rarer().is_some_and(|(_, count)| count < warnings::FEWEST_OF_A_KIND);
     let mute_below = match selection_bias::shift(data, report) {
         Some(_) => 0.0,
         None if few => 0.0,
-        // The rarer a reward, the smaller the correlation that a small effect gives it.
+        // Suppose that two rewards have the shares p and 1 - p. Mean scores that are d standard
+        // deviations apart are then a correlation of about d sqrt(p (1 - p)).
         None => {
             let share = rank_correlation::most_frequent(&data.sample.rewards)
                 .map_or(0.5, |(_, share)| share.max(0.5));
             (share * (1.0 - share)).sqrt()
         }
     } * NEGLIGIBLE;
-    // An evaluator may predict the size of amounts, but not whether there is one. This does not
-    // apply to binary rewards.
+    // An evaluator may predict how large amounts are, but not whether there is one. This is tested
+    // among the rows without the most frequent reward, but not with binary rewards.
     let family = report.evaluators.iter().filter(|about| about.rank_correlation).count();
     let predicts_amounts = |at: usize| {
         if data.outcomes.two().is_some() {
@@ -140,8 +141,8 @@ impl Report {
         self.from == Basis::Rewards
     }
 
-    /// Positions of the evaluators, most useful first: by advice, then by the lower ends of the
-    /// intervals of weight and correlation.
+    /// Positions of the evaluators, most useful first. They are sorted by advice, by the lower end
+    /// of the weight's interval, and by the distance of the correlation's interval from zero.
     pub fn by_use(&self) -> Vec<usize> {
         let key = |&at: &usize| {
             let about = &self.evaluators[at];
@@ -165,7 +166,7 @@ impl Report {
         order
     }
 
-    /// The first copy of an evaluator, unless it is the first itself.
+    /// The first evaluator among `about` and its copies; `None` if that is `about` itself.
     pub(super) fn first_of(&self, about: &EvaluatorReport) -> Option<&EvaluatorReport> {
         let first =
             self.evaluators.iter().find(|e| e.name == about.name || about.copies.contains(&e.name))?;

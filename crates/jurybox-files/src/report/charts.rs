@@ -4,9 +4,10 @@ use super::{Advice, EvaluatorReport, Report};
 use jurybox_draw::{Bar, Bars, Colour, Curve, Frame, HeatMap, Plot, Scale, escaped, short};
 use std::fmt::Write;
 
-/// The most evaluators of the map of error correlations.
+/// Maximum number of evaluators in the map of error correlations.
 const MAPPED: usize = 24;
-/// The most reliability curves; the table has small ones of all evaluators.
+/// Number of most useful evaluators whose reliability curves are shown. Up to as many others are
+/// shown too, if only their curves show a relation.
 const CURVES: usize = 12;
 
 impl Report {
@@ -88,7 +89,7 @@ impl Report {
         format!("<h2>{title}</h2>{}{}", self.top_chart(), self.top_table())
     }
 
-    /// Mean rewards of the top K over K, or without rewards the agreement.
+    /// Mean rewards of the top K over K or, without rewards, the agreement with the default policy.
     fn top_chart(&self) -> String {
         let rewarded = self.labelled > 0;
         let mut curves: Vec<Curve> = Vec::new();
@@ -183,7 +184,8 @@ impl Report {
     }
 }
 
-/// The colour of an advice: green for trust, amber and red for problems, grey for the rest.
+/// The colour of an advice: green for trust, the accent colour for keep, amber and red for
+/// problems, grey for the rest.
 fn colour(advice: Advice) -> Colour {
     match advice {
         Advice::Trust => Colour::Good,

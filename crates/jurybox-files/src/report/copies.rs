@@ -6,17 +6,17 @@
 use super::evaluators::correlation;
 use jurybox::estimate::Moments;
 
-/// The least absolute correlation of copies.
+/// Minimum absolute correlation of copies.
 const LEAST_CORRELATION: f64 = 0.999;
-/// The least number of rows that copies have both scored.
+/// Minimum number of rows that both copies have scored.
 const LEAST_ROWS: f64 = 20.0;
 
 /// The representatives of groups of copies.
 pub(super) struct CopyGroups {
     /// Representatives, in the order of the evaluators.
     pub(super) representatives: Vec<usize>,
-    /// For each evaluator the position of its representative among them, and -1 if it is inverted.
-    /// `None` for a constant evaluator.
+    /// For each evaluator, the index of its representative in `representatives`, and the sign of
+    /// their correlation. `None` for a constant evaluator.
     pub(super) place: Vec<Option<(usize, f64)>>,
 }
 
@@ -48,7 +48,7 @@ impl CopyGroups {
         CopyGroups { place: place.collect(), representatives }
     }
 
-    /// The copies of evaluator `j`.
+    /// The other evaluators with the representative of evaluator `j`.
     pub(super) fn others(&self, j: usize) -> Vec<usize> {
         let Some((mine, _)) = self.place[j] else { return Vec::new() };
         let same = |&i: &usize| i != j && self.place[i].is_some_and(|(place, _)| place == mine);

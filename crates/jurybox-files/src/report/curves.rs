@@ -12,13 +12,13 @@ use jurybox::{Evaluators, Example, Spec};
 
 /// The number of bins of a curve.
 const BINS: usize = 10;
-/// The least mean number of rows per bin for the test of a curve.
+/// Minimum mean number of rows per bin for the test of a curve.
 const LEAST_TO_A_BIN: usize = 5;
 /// The name of the ranking by the rewards themselves.
 const BEST_POSSIBLE: &str = "best possible";
 
 /// Adds to each evaluator its reliability curve: mean rewards over tenths of its scores or, without
-/// rewards, mean standardised scores of the others. Tests for nonlinear relations.
+/// rewards, mean standardised scores of the other evaluators. Tests for nonlinear relations.
 pub(super) fn curves(data: &ReportData, report: &mut Report) {
     let sample = &data.sample;
     let rewarded = report.labelled > 0;
@@ -73,7 +73,7 @@ fn square(part: &[(f64, f64)]) -> f64 {
 }
 
 /// Whether the mean rewards of bins differ beyond chance: a one-way analysis of variance at level
-/// 5%, divided by `family` curves (Bonferroni). The F quantile is Paulson's approximation (1942).
+/// 5%, divided by `family` curves (Bonferroni). F is made normal by Paulson's approximation (1942).
 fn differ(parts: &[&[(f64, f64)]], family: usize) -> bool {
     let rows: usize = parts.iter().map(|part| part.len()).sum();
     if parts.len() < 3 || rows < LEAST_TO_A_BIN * parts.len() {
@@ -109,7 +109,8 @@ fn bins(parts: &[&[(f64, f64)]], two: Option<(f64, f64)>) -> Vec<CurveBin> {
             let (low, high) = wilson((reward - least) / (most - least), n);
             (least + (most - least) * low, least + (most - least) * high)
         } else {
-            // Adds the pooled variance of one row, as a few equal rewards would look certain.
+            // The pooled variance of one row is added, because a few equal rewards would look
+            // certain.
             let half = student_quantile(0.975, n - 1.0) * ((square(part) + pooled) / n / n).sqrt();
             (reward - half, reward + half)
         };
@@ -128,8 +129,9 @@ pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
 
 /// What the top K by each way of ranking would find.
 ///
-/// Policies learn from one half of the sample and rank the other, both ways (cross-fitting), so
-/// that no row is ranked by its own reward. Rows with the same scores are in the same half.
+/// Policies that learn do so from one half of the sample and rank the other, both ways
+/// (cross-fitting). No row is thus ranked by its own reward. Rows with the same scores are in the
+/// same half, unless scores are coarse. Empty if there are fewer than 20 rows.
 pub(super) fn top_counts(
     data: &ReportData,
     duplicate_scores: &DuplicateRows,
@@ -160,7 +162,7 @@ pub(super) fn top_counts(
         // Rows without scores come last, and minus zero becomes zero.
         values.iter_mut().for_each(|v| *v = if v.is_nan() { f64::NEG_INFINITY } else { *v + 0.0 });
     }
-    // Without rewards, the others are compared with the last ranking, which is then not listed.
+    // Without rewards, the other rankings are compared with the last one, which is not listed.
     let truth: Vec<f64> = if rewarded {
         let rewards: Vec<f64> = rows.iter().map(|&row| sample.rewards[row] + 0.0).collect();
         ways.push((BEST_POSSIBLE.into(), rewards.clone()));
@@ -169,7 +171,7 @@ pub(super) fn top_counts(
         ways.pop().map(|(_, values)| values).unwrap_or_default()
     };
     let largest = data.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
-    // With heavy tails, the intervals held in only 60 to 82 of 100 simulations.
+    // With heavy tails, the intervals would be too narrow.
     let is_heavy = HeavyTails::of(data).reward;
     let mut counts = Vec::new();
     for k in [10, 30, 100, 300, 1000, 3000].into_iter().filter(|&k| 2 * k <= rows.len()) {
@@ -199,8 +201,8 @@ fn row_of(sample: &RowSample, row: usize) -> &[f64] {
 
 /// The values of rows by a policy that has learnt from the other half.
 ///
-/// The values of two juries may have different scales, so that each is replaced by its rank within
-/// its half.
+/// The values of two juries may have different scales. Each value is therefore replaced by the
+/// share of smaller values in its half.
 fn by_policy(
     sample: &RowSample,
     duplicate_scores: &DuplicateRows,
@@ -241,7 +243,7 @@ fn plain_means(sample: &RowSample, rows: &[usize], names: &Evaluators) -> Result
     Ok(new_jury(&Spec::new("average"), names)?.fit().values(&scores(&table, names.len())?)?)
 }
 
-/// The share of smaller values, with equal ones counted half.
+/// For each value, the share of smaller values; equal values, itself included, count half.
 fn shares_below(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().map(|v| v + 0.0).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -311,7 +313,7 @@ mod tests {
                 let pairs: Vec<(f64, f64)> = pairs.iter().map(|&(x, y)| (x, 6.0 * x * x + y)).collect();
                 nonlinear += usize::from(differ(&parts(&pairs), 1));
             }
-            // 20 of 400 are expected by chance; more than 38 have a probability of 1 in 30,000.
+            // 20 of 400 are expected by chance; 38 are four standard errors more.
             assert!(flat <= 38 && nonlinear > 300, "{kind}: {flat} {nonlinear}");
         }
     }

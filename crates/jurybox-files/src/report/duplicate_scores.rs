@@ -1,19 +1,19 @@
 //! Rows with the same scores in every column: repeated rows, or coarse scores.
 //!
-//! They must be in the same half for cross-fitting: a policy that has learnt the reward of a
-//! repeated row knows the reward of the other.
+//! In cross-fitting, such rows must be in the same half. A policy that has learnt the reward of one
+//! would know the reward of the other.
 
 use super::gather::RowSample;
 
-/// Scores that more than one row in 20 has are coarse, not repeated. Their rows are assigned one by
-/// one.
+/// If more than one row in this many has the same scores, these are coarse, not repeated. Their
+/// rows are then assigned one by one.
 const COARSE: usize = 20;
 
 /// The rows of the sample with the same scores.
 pub(super) struct DuplicateRows {
-    /// For each row the first row with the same scores, or itself if these are coarse.
+    /// For each row the first row with the same scores, or itself if these scores are coarse.
     first: Vec<usize>,
-    /// The number of rows with the same scores as another one.
+    /// The number of rows with the same scores as another row.
     pub(super) rows: usize,
 }
 
@@ -40,7 +40,7 @@ impl DuplicateRows {
         duplicate_scores
     }
 
-    /// The half of a row, which is that of the first row with the same scores.
+    /// The half of a row: the half of the first row with the same scores, unless they are coarse.
     pub(super) fn half(&self, sample: &RowSample, row: usize) -> bool {
         sample.half(self.first[row])
     }

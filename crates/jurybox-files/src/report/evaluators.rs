@@ -13,11 +13,11 @@ use crate::linear::inverse;
 use jurybox::Interval;
 use jurybox::estimate::{Factor, Moments};
 
-/// The largest variance inflation factor of a weight. Beyond it, the other evaluators nearly
-/// determine this one.
+/// Variance inflation factor from which on a column has no weight. The other evaluators then nearly
+/// determine it.
 const MOST_INFLATED: f64 = 1000.0;
-/// The least share of noise in the variance of an evaluator. Below it, the one-factor model is at
-/// the border of its parameters, where intervals mean nothing.
+/// Minimum share of noise in the variance of an evaluator. Below it, the one-factor model is at the
+/// border of its parameters, where intervals mean nothing.
 const BORDER: f64 = 1e-3;
 
 /// The reports of all evaluators, the correlations of their errors, and the basis of both.
@@ -183,7 +183,8 @@ fn correlations_with_last(moments: &Moments) -> Vec<f64> {
 }
 
 /// The coefficients of a linear regression of the last column, the reward, on the standardised
-/// other columns. NaN for a column that is constant or nearly determined by the others.
+/// other columns. NaN for a column that is constant or nearly determined by the others. `None` if
+/// there are too few rows.
 fn regression(moments: &Moments) -> Option<Vec<f64>> {
     let width = moments.evaluators() - 1;
     // A regression on too few rows fits them exactly.
@@ -210,8 +211,9 @@ fn varying(moments: &Moments) -> Vec<usize> {
     (0..moments.evaluators() - 1).filter(|&j| variance(moments, j) > 0.0).collect()
 }
 
-/// For each column that the others do not nearly determine: the factors of all columns in the part
-/// that is not explained by the others, in standard deviations and up to a common factor.
+/// For each column that the others do not nearly determine: its unique part, the residual of a
+/// regression on the others. The part is a sum over columns, given by their factors, in standard
+/// deviations and up to a common factor.
 type UniqueParts = Vec<(usize, Vec<(usize, f64)>)>;
 
 /// The unique parts of all columns but the last: rows of the inverse correlation matrix.
@@ -246,10 +248,11 @@ fn without_few_rows(groups: &[Moments], mut weights: Vec<Option<Interval>>) -> V
     weights
 }
 
-/// The optimal weights of standardised scores for predicting the factor of the one-factor model,
-/// scaled so that the weighted loadings sum to 1.
+/// Bartlett's weights of standardised scores for the factor of the one-factor model (Bartlett
+/// 1937), scaled so that the weighted loadings sum to 1.
 ///
-/// `None` at the border of the parameters, where one evaluator equals the factor.
+/// `None` if the model does not fit, and at the border of its parameters, where one evaluator
+/// equals the factor.
 fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
     let factor = Factor::fit(moments).ok()?;
     let share: Vec<f64> = (0..moments.evaluators())
@@ -263,11 +266,11 @@ fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
     Some(share.iter().map(|&l| l / (1.0 - l * l) / total).collect())
 }
 
-/// The effective number of evaluators with independent errors, among the ones related to the
-/// reward (without rewards: to each other). It is their number squared over the sum of squared
-/// error correlations.
+/// The effective number of evaluators with independent errors, among the ones related to the reward
+/// (without rewards: to each other). It is their number squared over the sum of squared error
+/// correlations, each of an evaluator with itself included.
 ///
-/// `None` if fewer than two are related, and if two of them never scored the same row.
+/// `None` if fewer than two are related, or if an error correlation is unknown.
 pub(super) fn effective(errors: &[Vec<f64>], evaluators: &[EvaluatorReport]) -> Option<f64> {
     let related: Vec<usize> = (0..evaluators.len()).filter(|&j| evaluators[j].is_related()).collect();
     let pairs = related.iter().flat_map(|&i| related.iter().map(move |&j| (i, j)));

@@ -1,15 +1,15 @@
 //! Detection of weights that depend on a few rows.
 //!
-//! If a rare rule fires in three rows whose rewards agree by chance, its weight would look certain:
-//! leaving out groups of other rows does not change it.
+//! Suppose that a rare rule fires in three rows whose rewards agree by chance. Its weight would
+//! look certain, because leaving out groups of other rows does not change it.
 
 use jurybox::estimate::Moments;
 
-/// The number of groups that are few.
+/// Number of groups that count as few.
 const FEW: usize = 3;
-/// The number of rows per group that is few, if this gives fewer than [`FEW`] groups.
+/// With at most 20 rows, fewer groups count as few: one per this many rows, rounded up.
 const ONE_IN: f64 = 10.0;
-/// The share of the sum of squares from which on a few groups determine a weight.
+/// Share of the sum of squares from which on a few groups determine a weight.
 const MOST: f64 = 0.8;
 
 /// Whether a few groups have most of the sum of squares of the combination of columns with these

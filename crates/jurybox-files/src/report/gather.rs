@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of groups of rows for the jackknife.
 pub(super) const GROUPS: usize = 20;
-/// The most rows of the sample.
+/// Maximum number of rows in the sample.
 const SAMPLE: usize = 100_000;
 
 /// The moments and the sample of a table.
@@ -28,7 +28,8 @@ pub(super) struct ReportData {
     pub(super) sample: RowSample,
     /// The number of scores of each evaluator.
     pub(super) scored: Vec<f64>,
-    /// The sample with its missing scores, if some count as 0 elsewhere. It is used for ranking.
+    /// The sample with its missing scores, if `sample` has 0 for some of them. It is used for
+    /// ranking.
     as_written: Option<RowSample>,
     /// The number of items with several rows.
     pub(super) repeated_items: u64,
@@ -70,7 +71,7 @@ impl RewardValues {
     }
 }
 
-/// A random sample of rows: those with the smallest hashes of their numbers.
+/// A random sample of rows: the rows whose numbers have the smallest hashes.
 pub(super) struct RowSample {
     pub(super) width: usize,
     pub(super) scores: Vec<f64>,
@@ -79,14 +80,14 @@ pub(super) struct RowSample {
     numbers: Vec<u64>,
     /// The item of each row; 0 if it has no id.
     ids: Vec<u64>,
-    /// The limit of hashes of kept rows.
+    /// The largest hash of a row number that is kept.
     below: u64,
 }
 
 impl ReportData {
-    /// Reads a table as `adaptive` does: if all scores of an evaluator are the same number other
-    /// than 0, as those of a rule that writes 1 or nothing, missing ones count as 0. This is known
-    /// only at the end, so that such a table is read twice.
+    /// Reads a table as `adaptive` does. An evaluator may have the same score other than 0 in some
+    /// rows and none in the others, as a rule that writes 1 or nothing. Its missing scores count as
+    /// 0. This is known only at the end, so that such a table is read twice.
     pub(super) fn read(table: &Table) -> Result<ReportData, Error> {
         let data = ReportData::pass(table, &[])?;
         let single_score = data.with_single_score();
@@ -109,7 +110,7 @@ impl ReportData {
         (0..scores.evaluators()).filter(has_single_score).collect()
     }
 
-    /// The sample with its missing scores. Each policy treats them in its own way.
+    /// The sample with its missing scores, which each policy treats in its own way.
     pub(super) fn sample_as_written(&self) -> &RowSample {
         self.as_written.as_ref().unwrap_or(&self.sample)
     }
@@ -231,8 +232,8 @@ impl ReportData {
 /// Moments by group, of all rows and of labelled rows.
 type Grouped = (Vec<Moments>, Vec<Moments>);
 
-/// The moments of a chunk by group. Row i is in group i mod [`GROUPS`]; with ids, all rows of an id
-/// are in the group of its hash.
+/// The moments of a chunk by group. Row i of the chunk is in group i mod [`GROUPS`]; with ids, all
+/// rows of an id are in the group of its hash.
 fn moments(values: &[f64], rewards: &[f64], ids: &[u64], width: usize) -> Result<Grouped, Error> {
     let group_of = |row: usize| match ids.get(row) {
         None | Some(0) => row % GROUPS,
@@ -306,7 +307,7 @@ impl RowSample {
         self.keep(&keep);
     }
 
-    /// The half of a row, by a hash of its number, so that it does not depend on the order of rows.
+    /// The half of a row for cross-fitting, by a hash of its number.
     pub(super) fn half(&self, row: usize) -> bool {
         hash_number(0, !self.numbers[row]) >> 63 == 1
     }

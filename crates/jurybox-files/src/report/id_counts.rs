@@ -3,7 +3,7 @@
 use jurybox::toolbox::hash_number;
 use std::collections::HashMap;
 
-/// The most ids that are counted. Of more ids, a random part is.
+/// Maximum number of ids that are counted. Of more ids, a random part is counted.
 const MOST: usize = 100_000;
 
 /// The number of rows per id, for a random part of the ids.

@@ -1,9 +1,9 @@
 //! Grouped jackknife: confidence intervals from leaving out one group of rows at a time (Efron
 //! 1982).
 //!
-//! It assumes only that rows are drawn independently, not that they are normal, linear or of equal
-//! variance. The intervals of a column of the report are one family: they hold together in 95 of
-//! 100 reports (Bonferroni), so that chance alone rarely makes any evaluator look related.
+//! It assumes that rows are drawn independently, but not that they are normal, linear or of equal
+//! variance. The intervals of a column of the report are one family: they hold together in about 95
+//! of 100 reports (Bonferroni). Chance alone then rarely makes any evaluator look related.
 
 use jurybox::Interval;
 use jurybox::estimate::{Moments, Statistic};
@@ -21,7 +21,8 @@ pub(super) fn merged(groups: &[Moments], without: usize) -> Moments {
 /// A transformation after which estimates are closer to normal, and its inverse.
 pub(super) type Transform = (fn(f64) -> f64, fn(f64) -> f64);
 
-/// Estimates with their intervals. `None` if `estimate` fails for all groups, or for all but one.
+/// Estimates with their intervals. `None` if `estimate` fails for all groups together, or for the
+/// groups without one of them.
 pub(super) fn jackknife(
     groups: &[Moments],
     estimate: impl Fn(&Moments) -> Option<Vec<f64>>,
@@ -42,8 +43,8 @@ pub(super) fn jackknife(
     Some(estimates.collect())
 }
 
-/// The interval of an estimate, given the estimates without each group, as one of `family`
-/// intervals.
+/// The interval of an estimate as one of `family` intervals. `without` has the estimates that leave
+/// out one group each. `None` for fewer than two groups, or if a value is not finite.
 pub(super) fn around(
     value: f64,
     without: &[f64],

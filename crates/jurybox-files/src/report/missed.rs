@@ -10,9 +10,9 @@ use jurybox::toolbox::greatest_mean;
 use jurybox_draw::{counted, short};
 use serde::Serialize;
 
-/// The probability that the bound is too low at any time.
+/// The largest probability that the bound is too low at any time.
 const RISK: f64 = 0.05;
-/// The number of standard deviations from which on a lack of verdicts is not chance.
+/// Number of standard deviations from which on a lack of verdicts is not taken for chance.
 const CHANCE: f64 = 4.0;
 
 /// The rewards found and possibly missed, for rewards between 0 and 1 in a table with the
@@ -21,21 +21,21 @@ const CHANCE: f64 = 4.0;
 pub struct MissedEstimate {
     /// Reviewed rows.
     pub reviewed: u64,
-    /// The sum of their rewards.
+    /// The sum of the rewards of reviewed rows.
     pub found: f64,
-    /// The estimated sum of rewards of the other rows.
+    /// The estimated sum of rewards of rows that might have been reviewed at random, but were not.
     pub missed: f64,
-    /// A 95% upper bound of the sum of rewards of the other rows. It holds at all times at once, so
-    /// that the report can be repeated as the table grows.
+    /// A 95% upper bound of the sum of rewards of all rows that were not reviewed. It holds at all
+    /// times at once, so that the report can be repeated as the table grows.
     pub missed_at_most: f64,
-    /// The estimated share of all rewards that was missed; `None` if there are none.
+    /// `missed` as a share of `found` and `missed` together; `None` if both are 0.
     pub share: Option<f64>,
-    /// A 95% upper bound of that share.
+    /// `missed_at_most` as a share of `found` and `missed_at_most` together.
     pub share_at_most: f64,
-    /// Rows with a review probability of 0, or with one of 1 but without a reward. Each is counted
-    /// as missed in full.
+    /// Rows without a reward whose review probability is 0, 1 or missing. The upper bounds count
+    /// each as missed in full.
     pub unknown: u64,
-    /// Whether there are fewer rewards than the probabilities predict.
+    /// Whether there are far fewer rewards than the probabilities predict.
     pub verdicts_missing: bool,
 }
 
@@ -58,7 +58,8 @@ struct MissedSums {
 }
 
 impl MissedEstimate {
-    /// Reads the rewards and probabilities of a table. Errors on impossible ones.
+    /// Reads the rewards and probabilities of a table. Errors on impossible ones, and if there are
+    /// far more rewards than the probabilities predict.
     pub(super) fn of(table: &Table) -> Result<MissedEstimate, Error> {
         let mut sums = MissedSums { least: 1.0, ..MissedSums::default() };
         let mut last = BatchPosition::default();
@@ -227,7 +228,8 @@ mod tests {
     }
 
     /// Reviews the best rows by a score, and others at random, on 30 days. The bound must hold
-    /// after every day in at least 95% of the months.
+    /// after every day in 95% of the months. Of 400, 20 may fail, and 33 is three standard errors
+    /// more.
     #[test]
     fn the_bound_holds_on_every_day_of_a_month() {
         let (months, mut broken, mut at_most) = (400, 0, 0.0);

@@ -1,12 +1,12 @@
 //! The report on the evaluators of a table: which to trust, by rewards if there are any.
 //!
-//! One pass computes the moments of every pair of columns, in twenty groups of rows, and draws a
+//! A pass computes the moments of every pair of columns, in twenty groups of rows, and draws a
 //! sample of the rows. The moments give gains, noise, weights and redundancy; their intervals come
 //! from leaving out one group at a time (grouped jackknife). The sample gives reliability curves
 //! and what a top K would find.
 //!
-//! Rows are assumed to be drawn independently. If several rows have the same id, items are: all
-//! rows of an item are in the same group, and the sample has one of them.
+//! Rows are assumed to be drawn independently. If several rows have the same id, this is assumed of
+//! items instead. All rows of an item are then in the same group, and the sample has one of them.
 
 mod advice;
 mod basis;
@@ -67,7 +67,7 @@ pub struct Report {
     pub reward: Option<String>,
     /// Rows in the sample, which gives the curves and the top K.
     pub sampled: usize,
-    /// Rows of the sample that have the same scores as another one, in every column.
+    /// Rows of the sample that have the same scores as another row, in every column.
     pub duplicate_scores: usize,
     /// Items with several rows, by their ids. An estimate if there are more than 100,000 ids.
     pub repeated_items: u64,
@@ -77,15 +77,16 @@ pub struct Report {
     pub evaluators: Vec<EvaluatorReport>,
     /// Correlations of the evaluators' errors; 1 on the diagonal.
     pub error_correlation: Vec<Vec<f64>>,
-    /// The number of independent evaluators that carry as much information as those that are
-    /// related to the reward (without rewards: to each other). `None` if fewer than two are.
+    /// The number of independent evaluators that carry as much information as the evaluators
+    /// related to the reward (without rewards: to each other). `None` if fewer than two are
+    /// related.
     pub effective_evaluators: Option<f64>,
     /// What a top K would find, by several ways of ranking.
     pub top: Vec<TopCount>,
     /// The rewards found and possibly missed, if the table has the review probability of
     /// each row.
     pub missed: Option<MissedEstimate>,
-    /// The reviewers, if a column names them and there are several.
+    /// The reviewers, if a column names them and they can be compared.
     pub reviewers: Vec<ReviewerReport>,
     /// The weights by the policy of the state or, without a state, by the default policy.
     pub policy: PolicyReport,
@@ -153,23 +154,24 @@ pub struct EvaluatorReport {
     #[serde(serialize_with = "as_value")]
     pub weight: Option<Interval>,
     /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of
-    /// 100 reports. They hold in 91 with amounts or grades that are nearly all 0, and in 83 to 86
-    /// with less than ten of the rarer of two rewards, of which [`Report::warnings`] has a warning.
+    /// 100 reports. They do so less often with amounts or grades that are nearly all 0, and if the
+    /// rarer of two rewards occurs less than ten times. The latter is one of the
+    /// [warnings](Report::warnings).
     #[serde(serialize_with = "as_value")]
     pub correlation: Option<Interval>,
     /// Whether it is Spearman's rank correlation, because scores or rewards have heavy tails.
     pub rank_correlation: bool,
-    /// The relation to the reward that the two intervals show.
+    /// The relation to the reward that the intervals of weight and correlation show.
     pub relation: Relation,
     /// Whether the curve shows a relation beyond chance although the correlation shows none.
     pub nonlinear: bool,
     /// Its copies: other evaluators with the same scores up to a linear map.
     pub copies: Vec<String>,
-    /// -1 if it is an inverted copy of the first one, otherwise 1.
+    /// -1 if it is an inverted copy of the evaluator that represents its copies, otherwise 1.
     #[serde(skip)]
     sign: f64,
     /// The reliability curve: mean rewards over tenths of the scores. Without rewards, mean
-    /// standardised scores of the others.
+    /// standardised scores of the other evaluators.
     pub curve: Vec<CurveBin>,
 }
 
@@ -190,8 +192,8 @@ fn as_estimate<S: serde::Serializer>(estimate: &Interval, serializer: S) -> Resu
     as_value(&Some(*estimate), serializer)
 }
 
-/// The relation of an evaluator to the reward that the intervals show. Without rewards, to the
-/// other evaluators.
+/// The relation of an evaluator to the reward that the intervals show. Without rewards, its
+/// relation to the other evaluators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
@@ -199,11 +201,11 @@ pub enum Relation {
     With,
     /// One falls as the other rises.
     Against,
-    /// Not by itself, but if the other scores are equal.
+    /// Related only if the other scores are equal.
     BesideOthers,
     /// No linear relation beyond chance.
     NotSeen,
-    /// Too few rows to tell.
+    /// There is no interval, as with too few rows or equal scores.
     Unknown,
 }
 
@@ -212,9 +214,9 @@ pub enum Relation {
 pub struct CurveBin {
     /// Mean score.
     pub score: f64,
-    /// Mean reward or, without rewards, mean standardised score of the others.
+    /// Mean reward or, without rewards, mean standardised score of the other evaluators.
     pub reward: f64,
-    /// Lower end of its 95% interval.
+    /// Lower end of the 95% interval of `reward`.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
@@ -237,11 +239,11 @@ pub struct TopCount {
     /// Upper end of the interval.
     pub high: Option<f64>,
     /// The share of the K best rewards that is found. Without rewards, the share of the default
-    /// policy's top K.
+    /// policy's top K that is found.
     ///
-    /// Rows that tie with the K-th best count alike, and rows with the smallest reward do not
-    /// count. With binary rewards it is the share of "yes" among the K, or of all "yes" if there
-    /// are fewer.
+    /// Among rows whose reward ties with the K-th best, all count alike; rows with the smallest
+    /// reward never count. With binary rewards it is the share of "yes" among the K, or of all
+    /// "yes" if there are fewer.
     pub found: f64,
     /// With two different rewards, the share of all rows with the larger one that is found.
     pub recall: Option<f64>,

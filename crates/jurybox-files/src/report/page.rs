@@ -5,10 +5,10 @@ use super::{MissedEstimate, Report};
 use jurybox_draw::{counted, escaped, page, prose, warnings};
 use std::fmt::Write;
 
-/// The most evaluators that are shown with all figures and a chart. Of more evaluators, some of
-/// each kind of advice are shown and the others are folded away.
+/// Maximum number of evaluators that are shown with all figures and a chart. Of more evaluators,
+/// some of each kind of advice are shown and the others are folded away.
 const SHOWN: usize = 24;
-/// The most evaluators with the same advice that are shown.
+/// Maximum number of evaluators with the same advice that are shown then.
 const OF_A_KIND: usize = 8;
 
 impl Report {
@@ -59,8 +59,7 @@ impl Report {
         }
     }
 
-    /// The shown and the folded-away evaluators, both in the order of
-    /// usefulness.
+    /// The shown and the folded-away evaluators, both in the order of usefulness.
     pub(super) fn shown(&self) -> (Vec<usize>, Vec<usize>) {
         let order = self.by_use();
         if order.len() <= SHOWN {
@@ -75,7 +74,7 @@ impl Report {
         (shown, folded)
     }
 
-    /// The number of rows with the same scores as another one, in words.
+    /// The number of sampled rows with the same scores as another row, in words.
     pub(super) fn duplicates_summary(&self) -> String {
         format!("{} of {} rows have the same scores as another one", self.duplicate_scores, self.sampled)
     }

@@ -23,8 +23,8 @@ pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> PolicyRep
     PolicyReport { of_state: true, ..policy_report(jury, level, from, evaluators) }
 }
 
-/// The policy report of the default policy, learnt from the sample. It has no intervals: the report
-/// has those of weights and correlations, which do not rest on the policy's model.
+/// The policy report of the default policy, learnt from the sample. It has no intervals: the
+/// intervals of an [`EvaluatorReport`] do not depend on the policy's model.
 pub(super) fn of_sample(sample: &RowSample, evaluators: &[EvaluatorReport]) -> Result<PolicyReport, Error> {
     let names = Evaluators::new(evaluators.iter().map(|about| &about.name))?;
     let mut jury = new_jury(&Spec::default(), &names)?;

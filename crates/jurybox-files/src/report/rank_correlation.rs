@@ -10,7 +10,7 @@ use jurybox::Interval;
 
 /// The kurtosis above which intervals are too narrow, by simulation. A normal distribution has 3.
 const HEAVY: f64 = 10.0;
-/// The least number of rows with another reward than the most frequent one for a correlation.
+/// Minimum number of rows without the most frequent reward for a correlation among them.
 const FEW: usize = 20;
 
 /// The columns with heavy tails.
@@ -20,8 +20,8 @@ pub(super) struct HeavyTails {
 }
 
 impl HeavyTails {
-    /// The heavy-tailed columns of the sample. Columns of two values have no tails; the count of
-    /// the rarer one is checked elsewhere.
+    /// The heavy-tailed columns of the sample. Columns of at most two values have no tails; the
+    /// count of the rarer of two rewards is checked elsewhere.
     pub(super) fn of(data: &ReportData) -> HeavyTails {
         let sample = &data.sample;
         let heavy = |j: usize| {
@@ -40,7 +40,7 @@ impl HeavyTails {
     }
 }
 
-/// Whether there are at most two distinct values, without missing ones.
+/// Whether there are at most two distinct values, missing ones aside.
 fn are_two(values: &[f64]) -> bool {
     let known = || values.iter().filter(|x| !x.is_nan());
     let Some(first) = known().next() else { return true };
@@ -48,7 +48,7 @@ fn are_two(values: &[f64]) -> bool {
     known().all(|x| x == first || x == second)
 }
 
-/// The kurtosis, without missing values.
+/// The kurtosis of the values that are not missing.
 fn kurtosis(values: &[f64]) -> f64 {
     let known = || values.iter().filter(|x| !x.is_nan());
     let count = known().count() as f64;
@@ -58,14 +58,14 @@ fn kurtosis(values: &[f64]) -> f64 {
 }
 
 /// The rank correlation of an evaluator with the reward in the sample. Its interval is one of
-/// `family` that hold together. `None` if it is undefined for all rows, or without one of the
-/// groups.
+/// `family` intervals that hold together. `None` if the correlation is undefined for all rows, or
+/// without one of the groups.
 pub(super) fn correlation(sample: &RowSample, evaluator: usize, family: usize) -> Option<Interval> {
     among(sample, evaluator, family, |_| true)
 }
 
 /// The rank correlation among the rows whose reward is not the most frequent one, such as amounts
-/// other than 0. `None` if these are few.
+/// other than 0. `None` if there are fewer than [`FEW`] such rows.
 pub(super) fn correlation_of_the_rest(
     sample: &RowSample,
     evaluator: usize,
@@ -149,7 +149,7 @@ fn spearman(pairs: &[ScorePair], ranks: &[Vec<f64>; 2], without: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Compares with ranks computed by hand, with ties, and without a group.
+    /// The expected ranks, with ties and without a group, were computed by hand.
     #[test]
     fn ties_have_their_mean_rank() {
         let pair = |x: f64, y: f64, group: usize| ScorePair { of: [x, y], group };

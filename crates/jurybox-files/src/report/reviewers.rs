@@ -20,20 +20,20 @@ pub struct ReviewerReport {
     pub name: Option<String>,
     /// The number of verdicts in the table.
     pub verdicts: u64,
-    /// How much higher the verdicts are than those of the others on the same rows, in units of the
-    /// reward, with a 95% interval. Its ends are infinite if there are too few verdicts.
+    /// How much higher the verdicts are than those of other reviewers on the same rows, in units of
+    /// the reward, with a 95% interval. Its ends are infinite if there are too few verdicts.
     #[serde(serialize_with = "as_estimate")]
     pub severity: Interval,
     /// The noise of a verdict relative to the median reviewer, with a 95% interval: 2 is twice as
-    /// noisy. It includes what no score shows of a row, which is the same for all reviewers.
+    /// noisy. It includes the part of the reward that no score explains, which all reviewers share.
     #[serde(serialize_with = "as_estimate")]
     pub noise: Interval,
     /// The weight of a verdict relative to the median reviewer.
     pub weight: f64,
 }
 
-/// The reviewers of a table, by the number of verdicts. Figures come from `state`
-/// or, if it has none, from the default policy taught with the table.
+/// The reviewers of a table, most verdicts first. Figures come from `state` or, if it has none,
+/// from the default policy taught with the table.
 pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerReport>, Error> {
     let verdicts = counts(table)?;
     let of = |jury: &Jury| {

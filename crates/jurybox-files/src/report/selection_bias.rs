@@ -7,9 +7,9 @@ use super::jackknife::merged;
 use jurybox::toolbox::student_quantile;
 use jurybox_draw::short;
 
-/// The least number of rows on each side of a comparison.
+/// Minimum number of rows on each side of a comparison.
 const LEAST: f64 = 10.0;
-/// The least shift that is reported, in standard deviations.
+/// Shifts up to this many standard deviations are not reported.
 const SMALL: f64 = 0.1;
 
 /// Count, mean and variance of one side of a comparison.
@@ -20,11 +20,11 @@ struct SideMoments {
     variance: f64,
 }
 
-/// The difference of two means in standard errors (the larger of Welch's and Student's), and its
-/// critical value at level 5%, divided by `family` comparisons (Bonferroni).
+/// The difference of two means in standard errors, the larger of Welch's and Student's. Also its
+/// two-sided critical value at level 5%, divided by `family` comparisons (Bonferroni).
 fn apart(a: SideMoments, b: SideMoments, family: usize) -> (f64, f64) {
     let each = a.variance / a.count + b.variance / b.count;
-    // A side without any rare values has too small a variance, so that the pooled one is used as
+    // A side that lacks a rare value has too small a variance, so the pooled variance is used as
     // well.
     let common = ((a.count - 1.0) * a.variance + (b.count - 1.0) * b.variance) / (a.count + b.count - 2.0);
     let error = each.max(common * (1.0 / a.count + 1.0 / b.count)).sqrt();
@@ -59,7 +59,7 @@ pub(super) fn shift(data: &ReportData, report: &Report) -> Option<(usize, f64)> 
     (0..width).filter_map(shift).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
 }
 
-/// A warning on rows with a reward, compared with those without.
+/// A warning on rows with a reward, compared with rows without.
 pub(super) fn picked(data: &ReportData, report: &Report) -> Option<String> {
     let (labelled, rows) = (report.labelled, report.rows);
     if report.reward.is_none() || labelled == rows {

@@ -1,18 +1,18 @@
-//! The advice of a report in two sentences. Each clause repeats an [`Advice`] or a warning.
+//! The advice of a report in two sentences, as clauses by kind of [`Advice`] and warning.
 
 use super::evaluator_groups::{copy_groups, near_duplicate_groups};
 use super::gather::ReportData;
 use super::{Advice, EvaluatorReport, Relation, Report, selection_bias, warnings};
 use jurybox_draw::{counted, short};
 
-/// The most names in a list.
+/// Number of names that are shown of a list longer than this plus one.
 const NAMED: usize = 4;
-/// The most groups of similar evaluators in a sentence.
+/// Maximum number of groups of similar evaluators in a sentence.
 const GROUPS: usize = 2;
-/// The most characters of a name; the table has longer ones in full.
+/// Longer names are cut to this many characters.
 const LONGEST: usize = 40;
 
-/// A list of names, with the number of those beyond `most`.
+/// A list of names. Of more than `most` + 1 names, the first `most` and the number of the rest.
 pub(super) fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
     let quoted = |name: &S| {
         let name = name.as_ref();
@@ -81,8 +81,8 @@ fn named(report: &Report, advice: Advice) -> Vec<&str> {
     those.filter(|about| about.advice == advice).map(|about| about.name.as_str()).collect()
 }
 
-/// The names of trusted evaluators that are not shown to add anything to the others. Empty if none
-/// is shown to add anything.
+/// The names of trusted evaluators that are not shown to add anything to the others. Empty if no
+/// trusted evaluator is shown to add anything.
 fn redundant_names(report: &Report) -> Vec<&str> {
     let order = report.by_use().into_iter().map(|at| &report.evaluators[at]);
     let trusted: Vec<&EvaluatorReport> = order.filter(|about| about.advice == Advice::Trust).collect();
@@ -94,8 +94,8 @@ fn redundant_names(report: &Report) -> Vec<&str> {
     redundant.map(|about| about.name.as_str()).collect()
 }
 
-/// A clause about some evaluators, if there are any. `say` gets the list of names and whether it is
-/// one.
+/// A clause about some evaluators, if there are any. `say` gets the list of names, and whether
+/// there is only one.
 fn clause(names: &[&str], say: impl Fn(String, bool) -> String) -> Option<String> {
     (!names.is_empty()).then(|| say(listed(names, NAMED), names.len() == 1))
 }

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A time such as `2026-11-16T00:31:07Z`; times before 1970 are 1970.
+/// A time such as `2026-11-16T00:31:07Z`. Times before 1970 become the beginning of 1970.
 pub(super) fn utc(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);

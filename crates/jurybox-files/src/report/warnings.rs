@@ -1,5 +1,4 @@
-//! The warnings of a report. They follow from the intervals in the report, so that no sentence
-//! contradicts a figure.
+//! The warnings of a report, in sentences.
 
 use super::evaluator_groups::{are_near, copy_groups, near_duplicate_groups};
 use super::gather::ReportData;
@@ -9,20 +8,20 @@ use super::{Basis, EvaluatorReport, Relation, Report, selection_bias};
 use jurybox::Interval;
 use jurybox_draw::{counted, short};
 
-/// The number of rewards below which gains and weights are guesses.
+/// Number of rewards below which gains and weights are guesses.
 const FEW_LABELS: u64 = 100;
-/// The number of the rarer of two rewards below which gains and weights are guesses.
+/// Count of the rarer of two rewards below which gains and weights are guesses.
 const FEW_OF_A_KIND: u64 = 30;
-/// The number of the rarer of two rewards below which intervals are too narrow, by simulation.
+/// Count of the rarer of two rewards below which intervals are too narrow, by simulation.
 pub(super) const FEWEST_OF_A_KIND: u64 = 10;
-/// The share of rows with the same scores as another one above which there is a warning.
+/// Share of rows with the same scores as another row above which there is a warning.
 const MANY_DUPLICATES: f64 = 0.03;
 /// A correlation with the reward above which an evaluator may be the reward itself.
 const TOO_GOOD: f64 = 0.99;
 
-/// The most warnings of one kind that are listed; more are joined into one.
+/// Maximum number of warnings of one kind that are listed; more are joined into one.
 const MOST_OF_A_KIND: usize = 6;
-/// The most names in a warning.
+/// Number of names that a warning shows of a list longer than this plus one.
 const NAMED: usize = 8;
 
 /// All warnings, in sentences.
@@ -131,7 +130,7 @@ impl GroupedWarnings {
     }
 }
 
-/// A warning on the scores of an evaluator: none, constant, or few.
+/// A warning on the scores of an evaluator: none, a single value, or few.
 fn score_warning(about: &EvaluatorReport) -> Option<(&'static str, String)> {
     let name = &about.name;
     if about.coverage == 0.0 {
@@ -245,7 +244,7 @@ pub(super) fn narrow(report: &Report, data: &ReportData) -> Vec<String> {
     list
 }
 
-/// A warning on rows with the same scores as another one.
+/// A warning on rows with the same scores as another row.
 fn duplicate_scores(report: &Report) -> Option<String> {
     (report.duplicate_scores as f64 > MANY_DUPLICATES * report.sampled as f64).then(|| {
         format!(

@@ -13,7 +13,7 @@ use std::fmt;
 pub enum Role {
     /// Scores of an evaluator.
     Evaluator,
-    /// Groups of items, by which the weights of evaluators may differ.
+    /// Groups of items, such as languages, for which the weights of evaluators may differ.
     Context,
     /// Ids of the items.
     Id,
@@ -23,7 +23,7 @@ pub enum Role {
     Reward,
     /// Probabilities with which items were picked.
     Probability,
-    /// Groups of rows, or rounds in which rows are learnt.
+    /// Groups within which rows are ranked, or rounds in which they are learnt.
     #[default]
     Group,
     /// Names of the reviewers who gave the verdicts.
@@ -58,15 +58,15 @@ pub enum NotEvaluator {
     Id,
     /// It was named as a column to ignore.
     Ignored,
-    /// It is used for something else, in the caller's words.
+    /// It is used for something else, which the caller names.
     UsedFor(&'static str),
-    /// The evaluators were named, or a state has them, and it is not among them.
+    /// Evaluators were named, or a state has them, and the column is not among them.
     NotNamed,
-    /// It has numbers, and the state has no evaluator of that name.
+    /// It has numbers, but the state has no evaluator of this name.
     UnknownToState,
     /// It is the reward that the state has learnt.
     LearntReward,
-    /// It has the name of a column that rankings and picks are written with.
+    /// It has the name of a column that Jurybox writes, in rankings, picks or exported queues.
     NamedLikeOutput,
     /// It has a name such as `verdict` or `human_label`.
     NamedLikeVerdict,
@@ -76,25 +76,25 @@ pub enum NotEvaluator {
     NamedLikeTime,
     /// It has a name such as `zip_code` or `phone`.
     NamedLikePlace,
-    /// It has the name of an index column that was saved without one.
+    /// It has a name such as `Unnamed: 0`, which stands for an index column without a name.
     UnnamedIndex,
-    /// Its cells are distinct whole numbers.
+    /// Its cells are whole numbers that hardly repeat, or that count up.
     DistinctNumbers,
-    /// Its cells are all long whole numbers.
+    /// Its cells are all whole numbers as large as times and telephone numbers.
     LongNumbers,
-    /// Its cells are numbers such as `1,234` that can be read in two ways.
+    /// Its cells are mostly numbers such as `1,234`, which can be read in two ways.
     AmbiguousNumbers,
-    /// Its cells are all the same word.
+    /// Its cells are all yes, or all no.
     OneWord,
-    /// Its cells are text.
+    /// Its cells are mostly text.
     Text,
     /// Its first cells are all empty.
     Empty,
 }
 
 impl NotEvaluator {
-    /// Whether a person may wonder why the column is not used, so that lists of unused columns say
-    /// it.
+    /// Whether a person may wonder why the column is not used. Lists of unused columns then show
+    /// the reason.
     pub(crate) fn is_surprising(self) -> bool {
         matches!(
             self,

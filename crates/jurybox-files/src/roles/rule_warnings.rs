@@ -1,4 +1,4 @@
-//! Warnings about columns that became evaluators, or did not, by rule and not by name.
+//! Warnings about columns for which a rule, not the caller, decided whether they are evaluators.
 
 use super::NotEvaluator;
 use crate::column_info::{ColumnInfo, ColumnKind};
@@ -8,18 +8,20 @@ use jurybox::{Direction, Evaluator};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The greatest whole numbers that are not warned of beside scores from 0 to 1: many tables have
-/// counts or percentages.
+/// Whole numbers up to this one raise no warning beside scores from 0 to 1. Many tables have counts
+/// or percentages.
 const LARGE: f64 = 100.0;
 
-/// The fewest rows of a long table: smaller tables may look like one by chance.
+/// Minimum number of rows of a long table, which has one score per row. A smaller table may look
+/// long by chance.
 const LEAST_ROWS: usize = 6;
 
-/// The most judges of a long table.
+/// Maximum number of judges of a long table.
 const MOST_JUDGES: usize = 64;
 
-/// The warnings about `evaluators` that nobody named. Columns named like a verdict are in `others`
-/// if they were left out, and in `doubted` if they became evaluators because there are no others.
+/// The warnings about `evaluators`, which were found by rule. Columns named like a verdict are in
+/// `others` if they were left out. They are in `doubted` if they became evaluators for want of
+/// others.
 pub(super) fn warnings(
     path: &Path,
     evaluators: &[Evaluator],
@@ -50,7 +52,7 @@ pub(super) fn warnings(
     warnings
 }
 
-/// Warns of counts beside shares, such as 50 to 26053 followers where other scores are from 0 to 1.
+/// Warns of counts beside scores from 0 to 1, such as 50 to 26053 followers.
 fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a ColumnInfo> + Clone) -> Option<Warning> {
     let ranged = evaluators.filter_map(|found| Some((found, found.range?)));
     let is_share = |found: &ColumnInfo, (least, greatest): (f64, f64)| {
@@ -64,8 +66,8 @@ fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a ColumnInfo>
     (!columns.is_empty()).then(|| Warning::OtherScale { path: path.into(), columns })
 }
 
-/// Warns of what looks like a long table: one score, and two columns that together identify every
-/// row, where the values of one occur with at least half of the values of the other.
+/// Warns of a table that looks long, with one score per row and two columns for item and judge.
+/// These two identify every row together, and at least half of all pairs of their values occur.
 fn looks_long(
     path: &Path,
     columns: &[&ColumnInfo],
@@ -75,7 +77,7 @@ fn looks_long(
         matches!(found.kind, ColumnKind::Text | ColumnKind::Number | ColumnKind::Serial) && !found.fractions
     };
     let rows = columns.iter().map(|found| found.cells.len()).max().filter(|rows| *rows >= LEAST_ROWS)?;
-    // Wider tables are not long ones, and comparing all pairs of their columns takes long.
+    // A long table has few columns, and comparing all pairs of many columns takes long.
     if columns.len() > 32 {
         return None;
     }

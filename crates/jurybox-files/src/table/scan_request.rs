@@ -1,4 +1,4 @@
-//! The parts of a row that a pass reads, and their assignment to the columns of a source.
+//! The parts of a row that a pass reads, and the use of each column for them.
 
 use super::Table;
 use crate::cell_number::Notation;
@@ -17,9 +17,9 @@ use std::collections::HashMap;
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing to read or not")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ScanRequest<'a> {
-    /// The reward.
+    /// The reward, negated if low rewards are good.
     pub reward: bool,
-    /// The logged probability of the pick.
+    /// The logged probability with which the item was picked.
     pub probability: bool,
     /// The round or group.
     pub key: bool,
@@ -27,13 +27,13 @@ pub struct ScanRequest<'a> {
     pub reviewer: bool,
     /// The item's identity, from the [id](crate::Roles::id) columns.
     pub ids: bool,
-    /// The row as stored in its source.
+    /// Whether to keep the rows as stored in their sources.
     pub records: KeepRecords,
-    /// Whether to negate the scores of evaluators whose low scores are good. For callers that know
-    /// no directions; a jury handles them itself.
+    /// Whether to negate the scores of evaluators whose low scores are good. This is for callers
+    /// that do not know the directions; a jury does.
     pub upright: bool,
-    /// Form by which the value of a row is summed over its scores, which is cheapest while they are
-    /// read. `None` for no values. Ignored with `upright`.
+    /// How to compute the value of each row from its scores while these are read. `None` for no
+    /// values. Ignored with `upright`.
     pub form: Option<&'a Form>,
 }
 
@@ -44,12 +44,12 @@ pub struct ScanRequest<'a> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeepRecords {
-    /// No rows: only numbers and keys are read.
+    /// No rows: only numbers, keys and ids are read.
     #[default]
     None,
-    /// Rows that cannot be fetched after the pass: those of text and of streams.
+    /// Rows that cannot be fetched by number after the pass: those of text files and of streams.
     Passing,
-    /// All rows: their text, or every column.
+    /// All rows, with every column.
     All,
 }
 
@@ -89,7 +89,7 @@ impl Table {
             let unread = matches!(what, ColumnUse::Score { .. } | ColumnUse::Group { .. })
                 && column_roles.is_unread(column);
             match places.get(column).copied().filter(|_| !unread) {
-                // A column has one use; the evaluators are assigned first.
+                // A column has one use; the first one wins, and those of evaluators come first.
                 Some(at) if uses[at] == ColumnUse::Skip => uses[at] = what,
                 Some(_) => {}
                 None if what == ColumnUse::Watch => {}

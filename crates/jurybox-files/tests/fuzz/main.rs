@@ -1,9 +1,8 @@
-//! Fuzzing: each reader, the spec and the state are given mutated files, which they must read or
-//! refuse.
+//! Fuzzing: mutated files, specs and states, which must be read or refused without a panic.
 //!
 //! A target is a function of bytes that panics on a fault. Each file in `corpus/<target>` is tried
-//! as it is, then mutated. Failing inputs are written to `target/fuzz`; moved to the corpus, they
-//! are tried first from then on. A long run:
+//! as it is; mutations of these files follow. The first failing input is written to
+//! `target/tmp/fuzz`. Moved to the corpus, it is tried in every run. A long run:
 //!
 //! ```sh
 //! JURYBOX_FUZZ=100000 JURYBOX_FUZZ_SEED=7 cargo test --workspace --release --test fuzz
@@ -18,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-/// Default number of mutated files per target: a few seconds.
+/// Default number of mutated files per target, which take a few seconds.
 const CASES: u64 = 300;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -34,7 +33,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// Runs a target on its corpus, then on mutations of it.
+/// Runs a target on its corpus, then on mutations of it. Panics at the first failing input.
 fn run(target: &str, corpus: &[Vec<u8>], words: &[&str], check: impl Fn(&[u8])) {
     assert!(!corpus.is_empty(), "{target} has no corpus");
     let mut mutator = Mutator::new(ChaCha8Rng::seed_from_u64(number("JURYBOX_FUZZ_SEED", 1)), corpus, words);

@@ -1,4 +1,4 @@
-//! Mutation of valid files: cut, doubled, spliced, with bytes and words changed.
+//! Mutation of valid files: parts are cut, doubled or replaced, and bytes and words are changed.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) struct Mutator<'a> {
     rng: ChaCha8Rng,
     corpus: &'a [Vec<u8>],
-    /// Words that are special to the target.
+    /// Words with a meaning in the target's format.
     words: &'a [&'a str],
 }
 
@@ -15,7 +15,8 @@ impl<'a> Mutator<'a> {
         Mutator { rng, corpus, words }
     }
 
-    /// A file of the corpus after one to eight mutations; few, so that most of it stays valid.
+    /// A file of the corpus after one to eight mutations. With so few, most of the file stays
+    /// valid.
     pub(crate) fn next(&mut self) -> Vec<u8> {
         let mut case = self.corpus[self.rng.random_range(0..self.corpus.len())].clone();
         for _ in 0..self.rng.random_range(1..=8) {
@@ -24,7 +25,7 @@ impl<'a> Mutator<'a> {
         case
     }
 
-    /// A random range of a text, more often a short one.
+    /// A random range of a text of this length, usually one of eight bytes or less.
     fn stretch(&mut self, length: usize) -> (usize, usize) {
         let from = self.rng.random_range(0..=length);
         let most = if self.rng.random_bool(0.7) { 8 } else { length };

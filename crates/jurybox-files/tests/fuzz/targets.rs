@@ -8,7 +8,7 @@ use jurybox_files::{
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
 
-/// Reading options in use, one selected by a byte.
+/// Reading options, selected by the length of the file.
 fn reading(case: &[u8]) -> ReadOptions {
     let long = || LongFormat { item: "post".into(), judge: "judge".into(), grade: "spam".into() };
     match case.len() % 6 {
@@ -21,7 +21,7 @@ fn reading(case: &[u8]) -> ReadOptions {
     }
 }
 
-/// All numbers of a table, bit for bit, or the error.
+/// The number of rows of a table and the bits of all its scores, or the error.
 fn scan(path: &Path, reading: &ReadOptions, threads: usize) -> Result<(u64, Vec<u64>), Error> {
     let table = Table::open_as(&[path.into()], reading, &Roles::default(), false)?.with_threads(threads);
     let mut bits = Vec::new();
@@ -37,7 +37,7 @@ fn scan(path: &Path, reading: &ReadOptions, threads: usize) -> Result<(u64, Vec<
     Ok((rows, bits))
 }
 
-/// A table and its errors are the same for any number of threads; its output has its rows.
+/// One and three threads read the same table or give the same error. Each output has all rows.
 pub(crate) fn table(case: &[u8], name: &str) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(format!("x.{name}"));
@@ -52,14 +52,14 @@ pub(crate) fn table(case: &[u8], name: &str) {
     for format in [Format::Csv, Format::JsonLines, Format::Parquet] {
         let out = dir.path().join("out");
         if let Err(error) = score_all(&table, &weights, &out, format) {
-            // Whole rows have more columns than the numbers that were read, and Parquet stores each
-            // separately.
+            // Whole rows have columns that the scan did not read, and these may be damaged in a
+            // Parquet file.
             assert_eq!(error.code(), "parquet", "{error}");
             return;
         }
         let again = ReadOptions { format: Some(format), ..ReadOptions::default() };
         let roles = Roles { evaluators: vec!["score".into()], ..Roles::default() };
-        // A file may have its own `score`, which need not be a number.
+        // If the file has a column `score` itself, that is read, and need not hold numbers.
         if !table.columns().iter().any(|column| column == "score") {
             let table = Table::open_as(&[out], &again, &roles, false).unwrap();
             assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), rows);
@@ -67,7 +67,7 @@ pub(crate) fn table(case: &[u8], name: &str) {
     }
 }
 
-/// Parquet files of the readable tables.
+/// Parquet files made from those tables that can be read.
 pub(crate) fn parquet_files(tables: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("x.csv"), dir.path().join("x.parquet"));
@@ -81,7 +81,8 @@ pub(crate) fn parquet_files(tables: &[Vec<u8>]) -> Vec<Vec<u8>> {
     tables.iter().filter_map(convert).collect()
 }
 
-/// A readable spec either makes a jury, and then prints as itself, or gives an error.
+/// If a spec can be parsed and makes a jury, it reads back from its text, and the jury from its
+/// JSON.
 pub(crate) fn spec(case: &[u8]) {
     let Ok(spec) = String::from_utf8_lossy(case).parse::<Spec>() else { return };
     if let Ok(jury) = Jury::new(&spec, Evaluators::numbered(2).unwrap()) {
@@ -91,7 +92,7 @@ pub(crate) fn spec(case: &[u8]) {
     }
 }
 
-/// A state of every policy, after some learning.
+/// States of several policies, after some learning.
 pub(crate) fn states() -> Vec<Vec<u8>> {
     let learnt = |name: &&str| {
         let spec: Spec = name.parse().unwrap();
@@ -105,8 +106,7 @@ pub(crate) fn states() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A readable state is written as it was read, works on, and never becomes one that would be
-/// refused.
+/// A state that can be read is written as it was read. After learning it still can be read.
 pub(crate) fn state(case: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state.json");
@@ -116,13 +116,13 @@ pub(crate) fn state(case: &[u8]) {
     assert_eq!(State::read(&path).unwrap().jury.to_json(), state.jury.to_json());
     if state.jury.evaluators().len() <= 100 {
         use_it(&mut state.jury);
-        // The state may be full: then there is an error, and the file is unchanged.
+        // A full state cannot be written, and the file then stays as it was.
         let _ = state.write(&path);
         State::read(&path).unwrap();
     }
 }
 
-/// A round, and a verdict on its first pick.
+/// Lets a jury observe four items, choose two, and learn a reward of 1 for the first one.
 fn use_it(jury: &mut Jury) {
     let width = jury.evaluators().len();
     let values: Vec<f64> = (0..4 * width).map(|at| (at * 7 % 5) as f64 / 4.0).collect();

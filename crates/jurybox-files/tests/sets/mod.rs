@@ -1,5 +1,6 @@
 //! The real data sets, from the folder in `JURYBOX_DATA`, where all must exist, or from
-//! `../shared/data` beside the workspace. Without them, each test prints that it did nothing.
+//! `../shared/data` beside the workspace. For each set that is not there, a test prints that it is
+//! skipped.
 #![allow(
     dead_code,
     clippy::allow_attributes,
@@ -17,12 +18,13 @@ pub(crate) struct Set {
     pub(crate) evaluators: usize,
     pub(crate) reward: &'static str,
     pub(crate) ignore: &'static [&'static str],
-    /// Whether to negate every evaluator and the reward, so that the worst come first.
+    /// Whether to negate all evaluators and the reward, so that the worst rows come first.
     pub(crate) worst_first: bool,
     /// The column of rounds, as in the data set's README.
     pub(crate) round: &'static str,
-    /// The share of the lift of the best 100 over the mean that the default policy found without
-    /// labels when it was measured.
+    /// How far the mean reward of 100 rows was above the mean of all rows, as a share of the most
+    /// that is possible. The rows are the best of the default policy, which had learnt without
+    /// rewards. Measured once.
     pub(crate) found: f64,
 }
 
@@ -84,7 +86,7 @@ fn present(set: &Set) -> Option<PathBuf> {
     None
 }
 
-/// The table of a set as its README describes it.
+/// The table of a set, with the roles that its README describes.
 pub(crate) fn table(set: &Set, path: &Path, key: Option<&str>) -> Table {
     let mut roles = Roles {
         reward: Some(set.reward.into()),
@@ -107,7 +109,7 @@ pub(crate) fn names(table: &Table) -> Vec<String> {
     table.roles().evaluators().names().map(Into::into).collect()
 }
 
-/// Runs a check on every available set.
+/// Runs a check on every set that is there.
 pub(crate) fn each(check: impl Fn(&Set, &Path)) {
     for set in &SETS {
         if let Some(path) = present(set) {

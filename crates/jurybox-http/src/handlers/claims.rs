@@ -13,9 +13,9 @@ use axum::extract::State;
 use jurybox_server::{Answer, Request, Role};
 use serde::Deserialize;
 
-/// The most items of a claim.
+/// The most items that `k` may ask for, and the most items of a list of leases.
 const MOST: u32 = 1000;
-/// The most items of a claim for a key that may only review.
+/// A larger `k` of a caller without the role `read` is lowered to this.
 const MOST_BLIND: u32 = 100;
 
 /// Hands the next items to a reviewer.
@@ -44,7 +44,7 @@ pub(crate) struct ReviewerQuery {
     reviewer: Name,
 }
 
-/// Lists what a reviewer holds.
+/// Lists the items that a reviewer holds.
 pub(crate) async fn held(
     State(app): State<App>,
     caller: Caller,
@@ -57,7 +57,7 @@ pub(crate) async fn held(
     Ok(JsonBody(HeldItems { claims, left_out: (left_out > 0).then_some(left_out) }))
 }
 
-/// Refuses lists longer than a claim can be.
+/// Refuses a list of items that is longer than a claim can be.
 fn check_count(items: &[Name]) -> Result<(), Problem> {
     if items.len() <= MOST as usize {
         return Ok(());
@@ -95,7 +95,7 @@ pub(crate) async fn release(
     changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-/// Releases an item that this reviewer shall not get again.
+/// Releases an item, which is not handed to this reviewer again.
 pub(crate) async fn skip(
     State(app): State<App>,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! The handler for the control of a demo; only servers of a demo have it.
+//! The handler for the control of a demo. Only a server with a demo has its route.
 
 use crate::app::App;
 use crate::body::JsonBody;
@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// Swaps the noise of two evaluators. A form is redirected to the queue's page.
+/// Swaps the noise of two evaluators. A browser is redirected to the queue's page.
 pub(crate) async fn swap(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     let Some(demo) = app.demo() else { return Err(crate::routes::not_found().await) };
     let (swaps, (one, other)) = (demo.swap(), demo.pair());

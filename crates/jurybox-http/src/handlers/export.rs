@@ -1,4 +1,4 @@
-//! The handler for exports: a table that is sent while it is read.
+//! The handler for exports: a table whose begin is sent while the rest is still read.
 
 use super::{QueryParams, QueuePath};
 use crate::app::App;
@@ -16,11 +16,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// The media types of the formats: JSON lines, CSV, Parquet.
+/// The media types of JSON lines, CSV and Parquet.
 pub(crate) const KINDS: &[&str] =
     &["application/x-ndjson", "text/csv; charset=utf-8; header=present", "application/vnd.apache.parquet"];
 
-/// The most chunks that wait to be sent.
+/// The most chunks that wait to be sent to the client.
 const AHEAD: usize = 8;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub(crate) struct ExportQuery {
     safe_csv: bool,
 }
 
-/// The default of `safe_csv`: a spreadsheet must not run text from outside as formulas.
+/// The default of `safe_csv` is true: a spreadsheet must not run text from outside as formulas.
 fn safe() -> bool {
     true
 }
@@ -71,14 +71,15 @@ pub(crate) async fn export(
     let queue = app.queue(&name).await?;
     let (format, kind, ending) = format.about();
     let layout = OutputLayout { format, safe_csv };
-    // Errors at the begin are answered as problems, before any byte is sent.
+    // An error of this first read is answered as a problem, before any byte of the table is sent.
     let asked = queue.clone();
     let tags = app.read(move || asked.tag_names()).await?;
     let (pieces, received) = channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let failed = pieces.clone();
         if let Err(error) = send(&queue, (&tags, random_checks_only), layout, ChunkWriter(pieces)) {
-            // The response breaks off, so that no client takes it for complete.
+            // An error in the table breaks off the response, so that no client takes it for
+            // complete.
             let _ = failed.blocking_send(Err(io::Error::other(error.to_string())));
         }
         drop(room);
@@ -86,7 +87,7 @@ pub(crate) async fn export(
     let mut response = Response::new(Body::new(ExportBody(received)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    // Queue names need no escaping here.
+    // Names of queues contain no character that must be escaped in a header.
     if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.{ending}\"")) {
         headers.insert(header::CONTENT_DISPOSITION, value);
     }

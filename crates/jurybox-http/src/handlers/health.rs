@@ -1,4 +1,4 @@
-//! Handlers for operations: liveness, readiness and metrics.
+//! Handlers for operators: liveness, readiness and metrics.
 
 use crate::app::App;
 use crate::body::JsonBody;
@@ -15,11 +15,10 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HealthStatus {
     status: &'static str,
-    /// The number of queues that cannot be served properly; the server's log names them. Absent if
-    /// none.
+    /// The number of queues that cannot be served at present. Absent if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_trouble: Option<usize>,
-    /// The number of webhooks that were stopped after too many failures. Absent if none.
+    /// The number of webhooks that are stopped. Absent if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     webhooks_off: Option<usize>,
 }
@@ -28,8 +27,8 @@ pub(crate) async fn healthy() -> JsonBody<HealthStatus> {
     JsonBody(HealthStatus { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
-/// Ready once all queues are loaded and while the database answers. A problem of a single queue
-/// does not count; a full disk does.
+/// Whether the server is ready: all queues were loaded, and the database answers. A failure of one
+/// queue does not count, unless its cause is a full disk.
 pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatus>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.failing_queues();
@@ -46,10 +45,10 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatu
     Err(Problem::new(status, "not_ready", "the queues are still being loaded", advice).retry_after(1))
 }
 
-/// The metrics, with the queues that the caller may see.
+/// The server's metrics, with those of the queues that the caller may see.
 pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let asked = app.clone();
-    // The server's own metrics are available without the database.
+    // Without the database, only the server's own metrics are given.
     let reached = app.reaches_database().await.is_ok();
     let counted = app
         .read(move || {
@@ -59,7 +58,7 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
             let service = &asked.0.service;
             let mut standings = Vec::new();
             for name in service.names()?.into_iter().filter(|name| caller.sees(name)) {
-                // A queue that was deleted meanwhile is left out.
+                // A queue that cannot be read, such as one deleted meanwhile, is left out.
                 if let Ok(standing) = service.queue(&name).and_then(|queue| queue.status()) {
                     standings.push((name, standing));
                 }

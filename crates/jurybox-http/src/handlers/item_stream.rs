@@ -1,8 +1,9 @@
 //! The handler for items as JSON lines, which are stored while they arrive.
 //!
-//! Lines go to the queue in batches, each with an idempotency key derived from that of the request.
-//! A batch is sent only when the next item or the end has arrived, because the last batch is
-//! marked: a key of a complete stream cannot be reused to continue it.
+//! Lines go to the queue in batches. If the request has an idempotency key, the first batch has
+//! this key, and each later one a key derived from it. A batch waits until the next item or the end
+//! of the body has arrived, because the last batch is marked as such. A longer stream with the same
+//! key is therefore refused.
 
 use super::Idempotency;
 use super::items::answered;
@@ -19,13 +20,15 @@ use jurybox_server::{MOST_AT_ONCE, Queue, Request};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-/// The most items and bytes of a batch, which is one log entry.
+/// The most items of a batch, which is one log entry.
 const TOGETHER: usize = 2000;
+/// A batch of this many bytes takes no further line.
 const BYTES: usize = 4 << 20;
-/// After this many refused lines the rest is not read.
+/// More refused lines than this end the stream with an error.
 const MOST_REJECTED: usize = MOST_AT_ONCE;
 
-/// The least average rate in bytes per second. A slower client would hold its place for too long.
+/// The least average rate of a long stream, in bytes per second. A slower client would hold its
+/// place for too long.
 const SLOWEST: u64 = 64 << 10;
 
 /// The state of a stream that is being read.
@@ -34,13 +37,17 @@ struct ItemIntake<'a> {
     caller: &'a Caller,
     queue: Queue,
     key: &'a Idempotency,
+    /// The number of batches sent.
     parts: usize,
+    /// The number of lines read.
     lines: u64,
-    /// The last line that has been dealt with.
+    /// All lines up to this one have been stored or refused.
     done: u64,
-    /// The batch to be sent: its items, their bytes, and a hash of the refused lines among them.
+    /// The items of the next batch.
     items: Vec<jurybox_server::NewItem>,
+    /// The bytes of their lines.
     bytes: usize,
+    /// A hash of the refused lines since the last batch.
     unread: Sha256,
     answer: ItemsAnswer,
 }
@@ -57,8 +64,8 @@ pub(crate) async fn items(
     let (unread, answer) = (Sha256::new(), ItemsAnswer::default());
     let mut taking = ItemIntake { app, caller, queue, key, parts, lines, done, items, bytes, unread, answer };
     let taken = taking.read_lines(request).await;
-    // After an error, the lines before it are stored, unless there is an idempotency key: then the
-    // client will repeat the stream, and its batches must be the same.
+    // After an error, the batch that is not full yet is stored too, unless there is an idempotency
+    // key. With a key the client will repeat the stream, and its batches must be the same.
     let is_due = if key.is_there() { taken.is_ok() } else { !taking.items.is_empty() };
     let sent = if is_due { taking.send(true).await } else { Ok(()) };
     match taken.and(sent) {
@@ -74,17 +81,17 @@ pub(crate) async fn items(
     }
 }
 
-/// Splits chunks into lines.
+/// Splits the chunks of a body into lines.
 #[derive(Default)]
 struct LineBuffer {
-    /// The begin of a line whose end has not arrived.
+    /// The begin of a line that is not complete.
     rest: Vec<u8>,
-    /// Whether that line is too long; then nothing of it is kept.
+    /// Whether the line is too long; then nothing of it is kept.
     over: bool,
 }
 
 impl LineBuffer {
-    /// Appends a chunk without a line break.
+    /// Appends a chunk without line breaks to the line. `most` is the limit in bytes.
     fn add(&mut self, piece: &[u8], most: usize) {
         self.over |= self.rest.len() + piece.len() > most;
         if self.over { self.rest.clear() } else { self.rest.extend_from_slice(piece) }
@@ -92,11 +99,11 @@ impl LineBuffer {
 }
 
 impl ItemIntake<'_> {
-    /// Reads lines to the end of the body.
+    /// Reads lines to the end of the body, and sends full batches.
     async fn read_lines(&mut self, request: HttpRequest) -> Result<(), Problem> {
         let limits = &self.app.0.settings.limits;
         let (mut body, mut lines, mut total) = (request.into_body(), LineBuffer::default(), 0_u64);
-        // Only time spent waiting for the client counts.
+        // Only time spent waiting for the client counts towards the timeout.
         let mut waited = Duration::ZERO;
         loop {
             let allowed = limits.client_timeout + Duration::from_secs(total / SLOWEST);
@@ -127,7 +134,7 @@ impl ItemIntake<'_> {
         Ok(())
     }
 
-    /// Handles a complete line.
+    /// Reads the item of a complete line. If the batch is full, it is sent first.
     async fn line(&mut self, lines: &mut LineBuffer) -> Result<(), Problem> {
         let line = std::mem::take(&mut lines.rest);
         let read = if std::mem::take(&mut lines.over) {
@@ -161,12 +168,12 @@ impl ItemIntake<'_> {
         Ok(())
     }
 
-    /// Sends the batch to the queue.
+    /// Sends the batch to the queue, and adds its outcome to the answer.
     async fn send(&mut self, is_last: bool) -> Result<(), Problem> {
         let items = std::mem::take(&mut self.items);
         self.bytes = 0;
-        // The idempotency key covers all lines, including refused ones, and whether they were the
-        // last.
+        // The idempotency key also covers the refused lines (a line that is too long counts as
+        // empty), and whether the batch is the last.
         let unread = std::mem::take(&mut self.unread).finalize();
         let id = format!("{} {}", if is_last { "end" } else { "more" }, STANDARD.encode(unread));
         let about = Request::Items(vec![jurybox_server::NewItem { id, ..Default::default() }]);

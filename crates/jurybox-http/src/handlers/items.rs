@@ -1,4 +1,4 @@
-//! Handlers for items: add, update scores, close and erase.
+//! Handlers for items: add, add scores, close and erase.
 
 use super::{Idempotency, ItemPath, QueuePath, ask, item_stream, no_item, read_queue, unexpected};
 use crate::app::App;
@@ -29,7 +29,7 @@ pub(crate) async fn post(
     let (items, unread) = ItemsBody::read(&bytes).map_err(|error| body::json_problem(&error))?;
     let items = items.into_iter().map(Into::into).collect();
     let mut call = key.call(&caller, Request::Items(items), 0);
-    // The idempotency key covers the whole body, including what cannot be read.
+    // The idempotency key covers the whole body, including entries that cannot be read.
     if !unread.texts.is_empty() {
         let texts = unread.texts.into_iter();
         call = call.part_of(&Request::Items(texts.map(|id| NewItem { id, ..NewItem::default() }).collect()));

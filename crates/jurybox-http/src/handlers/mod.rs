@@ -1,4 +1,4 @@
-//! The handlers of the API by subject, and their shared extractors.
+//! The handlers of the API by subject, and the extractors that they share.
 
 pub(crate) mod claims;
 pub(crate) mod demo;
@@ -37,8 +37,8 @@ fn param(params: &RawPathParams, wanted: &str) -> String {
     params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_string()).unwrap_or_default()
 }
 
-/// The queue in a request's path, if its route has one. The guard uses it, and it is what the
-/// handler gets.
+/// The queue in a request's path, if its route has one. The guard checks this name, and
+/// [`QueuePath`] gives the same name to handlers.
 pub(crate) async fn queue_of(request: &mut HttpRequest) -> Option<String> {
     let params = request.extract_parts::<RawPathParams>().await.ok()?;
     params.iter().find(|(name, _)| *name == "queue").map(|(_, value)| value.to_string())
@@ -58,12 +58,12 @@ impl<S: Send + Sync> FromRequestParts<S> for ItemPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let params = params(parts, state).await?;
         let item = params.iter().find(|(name, _)| *name == "item").map(|(_, value)| value.to_string());
-        // The route `…/items/close` has no parameter for the item: its id is "close".
+        // A route without a parameter for the item can only be `…/items/close`.
         Ok(ItemPath(param(&params, "queue"), item.unwrap_or_else(|| "close".into())))
     }
 }
 
-/// The parsed query of a request.
+/// The parsed query of a URL.
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T> {
@@ -84,7 +84,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T>
 /// The idempotency key of a request, if it has one.
 pub(crate) struct Idempotency(Option<String>);
 
-/// The most characters of a key.
+/// The most characters of an idempotency key.
 const LONGEST_KEY: usize = 200;
 
 impl<S: Send + Sync> FromRequestParts<S> for Idempotency {
@@ -110,8 +110,8 @@ impl Idempotency {
         self.0.is_some()
     }
 
-    /// A call with this key for one part of a request. Keys are prefixed with the caller, so
-    /// callers cannot collide. The first part has the key itself, later ones a key derived from it.
+    /// A call with this key for one part of a request. The key is prefixed with the caller's name,
+    /// so that callers cannot collide. Parts after the first have their number appended to the key.
     pub(crate) fn call(&self, caller: &Caller, request: Request, part: usize) -> Call {
         let call = Call::new(caller.actor.clone(), request);
         match (&self.0, part) {

@@ -18,7 +18,8 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<JsonB
     Ok(JsonBody(QueueList { queues }))
 }
 
-/// Creates a queue, or changes all its settings.
+/// Creates a queue, or replaces the settings of an existing one. Settings left out get their
+/// default.
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,

@@ -50,9 +50,9 @@ fn check(limit: u64) -> Result<usize, Problem> {
     Err(Problem::unusable(format!("limit = {limit} is not from 1 to {PAGE}")))
 }
 
-/// How many of the first items fit into one answer, at least one. `next` goes on from there.
+/// The number of leading items that fit into one answer: at least one, unless there are none.
 fn how_many_fit(items: &[ListedItem], names: &[String]) -> usize {
-    // Each score comes with its name, punctuation and up to 24 digits.
+    // In an answer, a score takes its name, punctuation, and up to 24 characters for the number.
     let scores: usize = names.iter().map(|name| name.len() + 32).sum();
     let bytes = |item: &ListedItem| {
         let tags: usize = item.tags.iter().map(|(name, value)| name.len() + value.len()).sum();
@@ -142,7 +142,7 @@ pub(crate) async fn rank(
     let ranked = read_queue(&app, &name, move |queue| {
         let model = queue.model()?;
         let values = model.values(&items)?;
-        // Items without a value come last; equal values keep their order.
+        // Items without a value come last, and equal values keep their order.
         let mut order: Vec<usize> = (0..items.len()).collect();
         let key = |at: &usize| if values[*at].is_nan() { f64::NEG_INFINITY } else { values[*at] };
         order.sort_by(|a, b| key(b).total_cmp(&key(a)));
@@ -199,7 +199,7 @@ pub(crate) async fn report(
     State(app): State<App>,
     QueuePath(name): QueuePath,
 ) -> Result<JsonBody<ReportAnswer>, Problem> {
-    // Each queue makes one report at a time: waiting for it here blocks no thread.
+    // Reports beyond the limit wait here, without blocking a thread.
     let _room = app.0.reports.acquire().await;
     read_queue(&app, &name, |queue| Ok(queue.report()?.into())).await.map(JsonBody)
 }

@@ -10,7 +10,7 @@ use crate::wire::{RejectedItem, SourceField, UndoAnswer, UndoBody, VerdictsAnswe
 use axum::extract::{Request as HttpRequest, State};
 use jurybox_server::{Answer, MOST_AT_ONCE, NewVerdict, Request, Role};
 
-/// The most verdicts on one item in a request.
+/// The most parts into which the verdicts of a request are split.
 const MOST_PARTS: usize = 100;
 
 /// Records verdicts. One that names another in `revises` replaces it.
@@ -27,8 +27,8 @@ pub(crate) async fn post(
     let (verdicts, unread) = VerdictsBody::read(&bytes).map_err(|error| body::json_problem(&error))?;
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;
-        // Both override reviewers: a rule closes items that are being reviewed, an appeal decides
-        // against verdicts.
+        // Automatic verdicts close items that people are reviewing, and appeals overrule verdicts
+        // of people. Each needs a role of its own.
         match verdict.source() {
             SourceField::Reviewer => {}
             SourceField::Automatic => {
@@ -46,9 +46,8 @@ pub(crate) async fn post(
             verdicts.len()
         )));
     }
-    // Several verdicts on one item, as in a file from a quorum, are sent one after the other, each
-    // part with its own idempotency key. Every key covers the whole body, including what cannot be
-    // read.
+    // Several verdicts on one item are sent one after the other, in parts with at most one verdict
+    // on each item. Each part has its own idempotency key, which covers the whole body.
     let all_read = unread.texts.is_empty();
     let texts = unread.texts.into_iter().map(|id| NewVerdict { id, ..NewVerdict::default() });
     let whole = Request::Verdicts(verdicts.iter().cloned().chain(texts).collect());

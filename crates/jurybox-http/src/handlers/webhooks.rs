@@ -62,7 +62,7 @@ pub(crate) async fn put(
         Ok((new, made, stored))
     };
     let (new, made, stored) = app.change(made).await?;
-    // Another request may have deleted it meanwhile.
+    // Another request may have deleted the webhook meanwhile.
     let Some(stored) = stored else { return Err(no_hook()) };
     let mut now = WebhookState::from(stored);
     now.secret = made.as_ref().map(sign::to_text);

@@ -1,4 +1,4 @@
-//! The activity log in words: its page, newest entries first, and the lists in other pages.
+//! The page of a queue's activity log, and the lists of its entries that other pages show.
 
 use super::format::{count, in_address, moment, now};
 use super::layout::{Page, navigation};
@@ -14,15 +14,16 @@ use jurybox_server::{ActivityEntry, Config, DriftIncident, Error, Queue};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// Entries per page.
+/// The most entries of a page.
 const ENTRIES: usize = 100;
-/// How many entries are read at once, and at most how often to fill a page.
+/// How many entries are read at once.
 const READ: u64 = 100;
+/// How often entries are read at most to fill a page.
 const READS: usize = 20;
-/// How many items of one entry are named.
+/// The most items of one entry that are named.
 const NAMED: u64 = 3;
 
-/// The query: the entry before which the page begins, going back.
+/// The query: the entry before which the page ends, and whether routine entries are shown.
 #[derive(Deserialize)]
 pub(super) struct ActivityQuery {
     before: Option<u64>,
@@ -31,14 +32,14 @@ pub(super) struct ActivityQuery {
     all: bool,
 }
 
-/// Whether entries of a kind are routine: leases that open desks extend, and verdicts that become
-/// final.
+/// Whether entries of a kind are routine: extended leases, and verdicts that became final.
 pub(super) fn is_routine(kind: &str) -> bool {
     matches!(kind, "extend" | "settle")
 }
 
-/// The newest wanted entries up to `last`, at most `most`; the number of the earliest entry read;
-/// and how many were left out. Reads at most [`READS`] times [`READ`] entries.
+/// The newest wanted entries up to `last`, at most `most`, newest first. Also the number of the
+/// earliest entry that they cover, and how many of the covered entries are not wanted. Reads at
+/// most [`READS`] times [`READ`] entries.
 pub(super) fn read_back(
     queue: &Queue,
     last: u64,
@@ -77,7 +78,7 @@ pub(super) async fn page(
         read_queue(&app, &queue, move |found| {
             let (config, head) = found.status().map(|now| (now.config, now.head))?;
             let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
-            // Changes are known once the queue has been ranked.
+            // Changes of evaluators are known once the queue has been ranked.
             let noticed = found
                 .model()
                 .ok()
@@ -123,7 +124,7 @@ pub(super) async fn page(
     Ok(Page::new(&format!("Activity · {queue}"), &body))
 }
 
-/// Noticed changes of evaluators, including past ones.
+/// The detected changes of evaluators as a list, including past ones.
 pub(super) fn noticed(queue: &str, all: &[DriftIncident], now: i64) -> Markup {
     html! {
         @if !all.is_empty() {
@@ -165,7 +166,7 @@ pub(super) fn list(
     }
 }
 
-/// One entry on one line without links, for the summary of a folded panel.
+/// One entry as a line without links, for the summary of a folded panel.
 pub(super) fn last(event: &ActivityEntry, now: i64) -> Markup {
     html! { (moment(event.at, now)) " " (kind(event)) @if !event.items.is_empty() { ": " bdi { (event.items.join(", ")) } } }
 }
@@ -175,7 +176,7 @@ pub(super) fn item(queue: &str, id: &str) -> Markup {
     html! { a class="id" href={ "/q/" (queue) "/items/" (in_address(id)) } { (id) } }
 }
 
-/// The kind of an entry, for its column.
+/// The kind of an entry as the list shows it.
 fn kind(event: &ActivityEntry) -> &'static str {
     match event.kind {
         "configure" => "settings",
@@ -191,7 +192,7 @@ fn kind(event: &ActivityEntry) -> &'static str {
 /// An entry of the log as a sentence.
 fn words(queue: &str, config: &Config, event: &ActivityEntry) -> Markup {
     let actor = event.actor.as_str();
-    // Items that were erased since have no id here.
+    // Items that were erased since are counted, but have no id here.
     let more = |named: usize| {
         let more = event.many.saturating_sub(NAMED.max(named as u64));
         html! { @if more > 0 { " and " (count(more)) " more" } }

@@ -1,4 +1,4 @@
-//! The style sheet and the scripts, embedded in the program, under a URL that changes with them.
+//! The style sheet and the scripts, embedded in the program. Their URL contains a hash of them.
 
 use super::format::hex;
 use crate::handlers::no_asset;
@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// The scripts, by their names.
+/// The scripts: file name and text.
 const SCRIPTS: [(&str, &str); 12] = [
     ("live.js", include_str!("assets/live.js")),
     ("charts.js", include_str!("assets/charts.js")),
@@ -25,7 +25,8 @@ const SCRIPTS: [(&str, &str); 12] = [
     ("undo.js", include_str!("assets/undo.js")),
 ];
 
-/// A script without comments and indentation. No string in the scripts spans lines.
+/// A script without indentation, empty lines and lines of comments. This is safe because no string
+/// in the scripts spans lines.
 fn minified(script: &str) -> String {
     let lines =
         script.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
@@ -47,7 +48,7 @@ pub(super) static FOLDER: LazyLock<String> = LazyLock::new(|| {
     format!("/assets/{}", hex(&hash.finalize()[..6]))
 });
 
-/// Browsers may keep an asset forever: changed content has another URL.
+/// Browsers may keep an asset for a year, because changed content has another URL.
 const KEPT: &str = "public, max-age=31536000, immutable";
 
 pub(super) async fn asset(params: RawPathParams) -> Result<Response, Problem> {

@@ -13,7 +13,7 @@ use jurybox_server::{Config, Role};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// The query: the current queue, and whether the list alone is wanted.
+/// The query: the current queue, and whether only the list is wanted (`panel`).
 #[derive(Deserialize)]
 pub(super) struct DestinationsQuery {
     queue: Option<String>,
@@ -27,7 +27,7 @@ struct PageLink {
     what: String,
 }
 
-/// The URL of the list on the page of a queue.
+/// The URL of the page `/go` for a current queue.
 pub(super) fn address(queue: Option<&str>) -> String {
     queue.map_or("/go".into(), |queue| format!("/go?queue={}", in_address(queue)))
 }
@@ -101,7 +101,8 @@ fn within(queue: &str, config: &Config) -> Vec<PageLink> {
     all
 }
 
-/// The links as a list. `data-items` on the first tells the script that items may be opened by id.
+/// The links as a list. `data-items` on the first link tells the script that items may be opened by
+/// their id.
 fn list(all: &[PageLink], items: bool) -> Markup {
     html! {
         ul class="plain" {

@@ -1,42 +1,45 @@
-//! Correlations of errors between evaluators, and the effective number of independent evaluators:
-//! J² over the sum of squared correlations, with a jackknife interval (Efron & Tibshirani, 1993,
+//! Correlations of errors between evaluators, and the effective number of independent evaluators.
+//! For J evaluators it is J² over the sum of squared correlations, the participation ratio of the
+//! correlation matrix. Its interval is by the delete-a-group jackknife (Efron & Tibshirani, 1993,
 //! ch. 11).
 
 use jurybox::Interval;
 use jurybox::toolbox::student_quantile;
 
-/// The fewest decided items from which correlations are shown.
+/// The fewest items with a reward from which correlations are shown.
 pub(super) const ENOUGH: usize = 30;
-/// The number of jackknife groups, and Student's 97.5% quantile for one less.
+/// The number of jackknife groups.
 const GROUPS: usize = 20;
+/// Student's 97.5% quantile with 19 degrees of freedom, one less than the groups.
 const STUDENT: f64 = 2.093;
-/// The most products of two errors in one pass; beyond, earlier items are left out.
+/// About the most products of two errors in one pass. With more items, earlier ones are left out,
+/// but 500 are always kept.
 const PRODUCTS: usize = 5_000_000;
 
 /// Correlations of errors, and statistics derived from them.
 pub(super) struct ErrorCorrelations {
-    /// The number of items they are estimated from.
+    /// The number of items that the correlations are estimated from.
     pub(super) items: usize,
-    /// The error correlation of every two evaluators. The error is the residual of the score
-    /// regressed on the reward. NaN if too few items have both scores.
+    /// The error correlation of every two evaluators. An error is the residual of a score regressed
+    /// on the reward. NaN if fewer than 30 items have both scores.
     pub(super) correlations: Vec<Vec<f64>>,
-    /// The share of each evaluator's variance that is unrelated to rewards; NaN with too few
-    /// scores.
+    /// The share of the variance of each evaluator's scores that rewards do not explain; NaN with
+    /// fewer than 30 scores.
     pub(super) noise: Vec<f64>,
-    /// The evaluators that agree with rewards beyond chance. Errors of the others are independent,
-    /// but useless.
+    /// The evaluators whose scores correlate with rewards, upwards or downwards, beyond chance.
+    /// Only these are counted: errors of useless evaluators are independent, too.
     pub(super) telling: Vec<usize>,
     /// The effective number of independent evaluators among `telling`, with a 95% interval. None
-    /// for fewer than two evaluators, or if two of them have no item in common.
+    /// for fewer than two of them, or if two of them have too few items in common.
     pub(super) effective: Option<Interval>,
 }
 
-/// A correlation, and the number of items it is of.
+/// A correlation, and the number of items that it was computed from.
 type Correlation = (f64, usize);
 
 impl ErrorCorrelations {
-    /// Estimates from oriented scores and rewards, oldest first. None with too few items or
-    /// evaluators.
+    /// Estimates from scores, negated where low is good, and rewards, oldest first. None with fewer
+    /// than 30 items or fewer than two evaluators.
     pub(super) fn of(lessons: &[(Vec<f64>, f64)], width: usize) -> Option<ErrorCorrelations> {
         if lessons.len() < ENOUGH || width < 2 {
             return None;
@@ -59,15 +62,16 @@ impl ErrorCorrelations {
         })
     }
 
-    /// The largest correlation that chance produces in 19 of 20 pairs.
+    /// In 19 of 20 pairs of evaluators with independent errors, the correlation is at most this in
+    /// size.
     pub(super) fn by_chance(&self) -> f64 {
         1.96 / (self.items as f64 - 1.0).sqrt()
     }
 }
 
-/// The effective number of evaluators from the sum of squared correlations, with an interval from
-/// the sums that leave out one group (jackknife). The sum lies between J, if errors are
-/// independent, and J², if they are equal.
+/// The effective number among `many` evaluators, from the `sum` of squared correlations between all
+/// of them. The interval is from `parts`, the sums that leave out one group each. A sum lies
+/// between `many`, for independent errors, and its square, for equal ones.
 fn effective_number(sum: f64, parts: &[f64], many: f64) -> Option<Interval> {
     let groups = parts.len() as f64;
     let mean = parts.iter().sum::<f64>() / groups;
@@ -77,8 +81,8 @@ fn effective_number(sum: f64, parts: &[f64], many: f64) -> Option<Interval> {
     half.is_finite().then(|| Interval { mean: of(sum), low: of(sum + half), high: of(sum - half) })
 }
 
-/// The sum of squared correlations among some evaluators, each corrected for its bias in small
-/// samples (adjusted R²).
+/// The sum of squared correlations over all ordered pairs of some evaluators, each paired with
+/// itself too. Squares are corrected for their bias in small samples, as adjusted R².
 fn squares(correlations: &[Vec<Correlation>], among: &[usize]) -> f64 {
     let square = |(r, items): &Correlation| {
         let items = *items as f64;
@@ -87,7 +91,8 @@ fn squares(correlations: &[Vec<Correlation>], among: &[usize]) -> f64 {
     among.iter().flat_map(|&i| among.iter().map(move |&j| &correlations[i][j])).map(square).sum()
 }
 
-/// The error correlations over a subset of the items; NaN if fewer than four have both scores.
+/// The error correlations over the items that satisfy `among`. NaN if fewer than four have both
+/// scores, or if one evaluator's errors are all equal.
 fn correlations(
     lessons: &[(Vec<f64>, f64)],
     width: usize,
@@ -110,7 +115,8 @@ fn correlations(
     all
 }
 
-/// An evaluator's errors: residuals of its scores regressed on rewards. NaN for a missing score.
+/// An evaluator's errors: the residuals of its scores regressed on rewards. NaN for a missing
+/// score.
 fn errors(lessons: &[&(Vec<f64>, f64)], j: usize) -> Vec<f64> {
     let pairs: Vec<(f64, f64)> =
         lessons.iter().map(|(row, reward)| (*reward, row[j])).filter(|(_, score)| !score.is_nan()).collect();
@@ -118,7 +124,8 @@ fn errors(lessons: &[&(Vec<f64>, f64)], j: usize) -> Vec<f64> {
     lessons.iter().map(|(row, reward)| row[j] - base - slope * reward).collect()
 }
 
-/// The share of an evaluator's variance that rewards do not explain (1 - R²).
+/// The share of the variance of an evaluator's scores that rewards do not explain (1 - R²). NaN
+/// with fewer than 30 scores.
 fn noise(lessons: &[(Vec<f64>, f64)], j: usize) -> f64 {
     let pairs = lessons.iter().map(|(row, reward)| (*reward, row[j])).filter(|(_, score)| !score.is_nan());
     let pairs: Vec<(f64, f64)> = pairs.collect();
@@ -127,15 +134,16 @@ fn noise(lessons: &[(Vec<f64>, f64)], j: usize) -> f64 {
     if pairs.len() >= ENOUGH && left.is_finite() { left.clamp(0.0, 1.0) } else { f64::NAN }
 }
 
-/// Whether an evaluator's scores agree with rewards: the t-test of their correlation at 5%,
-/// Bonferroni-corrected for `width` evaluators.
+/// Whether an evaluator's scores correlate with rewards: the two-sided t-test of the correlation at
+/// 5%, Bonferroni-corrected for `width` evaluators.
 fn tells(lessons: &[(Vec<f64>, f64)], j: usize, width: usize) -> bool {
     let left = noise(lessons, j);
     let freedom = lessons.iter().filter(|(row, _)| !row[j].is_nan()).count() as f64 - 2.0;
-    // NaN, from too few scores, compares as false.
+    // From too few scores, `left` is NaN, and the comparison is false.
     (1.0 - left) * freedom > left * student_quantile(1.0 - 0.025 / width as f64, freedom.max(1.0)).powi(2)
 }
 
+/// The sums of squares and products of the deviations from the means: xx, xy and yy.
 fn moments(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
     let many = pairs.len() as f64;
     let (x, y) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / many, sum.1 + pair.1 / many));
@@ -158,8 +166,8 @@ fn fit_line(pairs: &[(f64, f64)]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Random scores: the errors of the first `alike` evaluators share a common part, the others
-    /// are independent.
+    /// Random scores. The errors of the first `alike` evaluators have the correlation `common`; the
+    /// errors of the others are independent.
     fn lessons(seed: u64, items: u64, alike: usize, width: usize, common: f64) -> Vec<(Vec<f64>, f64)> {
         let uniform = |what: u64| (jurybox::toolbox::hash_number(seed, what) % 10_000) as f64 / 10_000.0;
         // Nearly normal: the sum of four uniform numbers.
@@ -179,7 +187,8 @@ mod tests {
             .collect()
     }
 
-    /// A twin repeats the errors of the first evaluator; the third one is independent.
+    /// The second evaluator has the errors of the first, the third has its own. So the effective
+    /// number is 9 / 5.
     #[test]
     fn twins_have_the_same_errors_and_count_once() {
         let mut all = lessons(9, 2000, 2, 3, 1.0);
@@ -205,7 +214,7 @@ mod tests {
         assert!(alike.effective.is_none() && alike.correlations[0][1].is_nan());
     }
 
-    /// Simulated errors with a known effective number: the interval covers it in at least 90%.
+    /// Simulated errors with a known effective number: at least 90% of the intervals contain it.
     #[test]
     fn the_interval_covers_the_effective_number() {
         for (items, alike, width, common) in
@@ -229,7 +238,8 @@ mod tests {
         }
     }
 
-    /// Twenty columns of noise are independent, but none agrees with rewards.
+    /// Scores without relation to rewards: in at most 4 of 200 simulations, more than one of 20
+    /// such evaluators passes the test.
     #[test]
     fn noise_does_not_agree_with_rewards() {
         let known = (0..200).filter(|world| {

@@ -9,7 +9,7 @@ use axum::http::{Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::de::DeserializeOwned;
 
-/// A body, and whether a form sent it: then the answer is a redirect to a page.
+/// A body, and whether a form sent it. A form is answered with a redirect to a page.
 pub(super) struct FormOrJson<T> {
     pub(super) body: T,
     pub(super) by_form: bool,

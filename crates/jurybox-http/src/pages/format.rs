@@ -1,4 +1,4 @@
-//! Numbers, shares and times as the pages write them. Every number passes `fixed`.
+//! Numbers, shares and times as the pages write them.
 
 use maud::{Markup, html};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,13 +41,14 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// A sum of rewards: whole numbers with all digits, others with three.
+/// A sum of rewards: a whole number with all digits, another one with three significant digits.
 pub(super) fn amount(sum: f64) -> String {
     let is_whole = sum.fract().abs() < 1e-9 && (0.0..1e15).contains(&sum);
     if is_whole { count(sum.round() as u64) } else { number(sum) }
 }
 
-/// A duration in its two largest units, such as `3 h 10`.
+/// A duration given in seconds. From an hour on it has two units, such as `3 h 10`; below, one
+/// unit.
 pub(super) fn span(seconds: f64) -> String {
     if !seconds.is_finite() {
         return "–".into();
@@ -62,7 +63,8 @@ pub(super) fn span(seconds: f64) -> String {
     }
 }
 
-/// A length of time given in microseconds, in the largest unit that divides it: `5 min`, `90 s`.
+/// A length of time given in microseconds, in the largest unit that divides it, such as `5 min` or
+/// `90 s`.
 pub(super) fn stretch(length: i64) -> String {
     let seconds = length / 1_000_000;
     let units = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
@@ -70,8 +72,8 @@ pub(super) fn stretch(length: i64) -> String {
     whole.map_or_else(|| span(seconds as f64), |(unit, name)| format!("{} {name}", seconds / unit))
 }
 
-/// A time in UTC, with its date unless that is today. Scripts replace it by the reader's local
-/// time.
+/// A time in UTC to the minute, with its date unless that is today. Scripts replace it by the
+/// reader's local time.
 pub(super) fn moment(at: i64, now: i64) -> Markup {
     time_element(at, now, false)
 }
@@ -99,7 +101,7 @@ pub(super) fn clock(at: i64) -> String {
     text.split_once('T').map_or("", |(_, time)| time.trim_end_matches('Z')).into()
 }
 
-/// A share in percent, with a decimal only close to 0% and 100%.
+/// A share in percent, with one decimal below 1% and above 99%.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
         share if !share.is_finite() => "–".into(),
@@ -109,25 +111,26 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// A probability in percent, rounded down: nothing learnt from data is certain.
+/// A probability in percent, rounded down, and "over 99%" above 99%.
 pub(super) fn sure(probability: f64) -> String {
     if probability > 0.99 { "over 99%".into() } else { format!("{:.0}%", (100.0 * probability).floor()) }
 }
 
-/// A number with at most three significant digits and no exponent; a dash if it is not finite.
-/// Digits before the decimal point are never rounded away.
+/// A number with three significant digits, or with all digits before the decimal point if they are
+/// more. It has no exponent and no zeros at its end. A dash if it is not finite.
 pub(super) fn number(value: f64) -> String {
     trimmed(fixed(value, decimals(value, 3)))
 }
 
-/// A contribution or a difference: two significant digits, with its sign.
+/// A contribution or a difference: two significant digits, or all before the decimal point, with a
+/// sign.
 pub(super) fn signed(value: f64) -> String {
     let text = trimmed(fixed(value, decimals(value, 2)));
     if value > 0.0 && text != "0" { format!("+{text}") } else { text }
 }
 
-/// An estimate with its interval, in two significant digits of the interval's half width at most:
-/// "0.77 (0.68 to 0.85)". Only the ends if the mean is not finite.
+/// An estimate with its interval, such as "0.77 (0.68 to 0.85)". The decimals show one significant
+/// digit of the interval's half width. Only the ends if the mean is not finite.
 pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) -> String {
     let half = (high - low) / 2.0;
     let decimals = if half > 0.0 { decimals(half, 1) } else { 2 };
@@ -135,8 +138,8 @@ pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) 
     if mean.is_finite() { format!("{} ({ends})", fixed(mean, decimals)) } else { ends }
 }
 
-/// The numbers of a column, all with as many decimals as leave three significant digits to the
-/// largest, so that they can be compared at a glance.
+/// The numbers of a column. All have as many decimals as leave three significant digits to the
+/// largest.
 pub(super) fn aligned(column: impl IntoIterator<Item = Option<f64>>) -> Vec<String> {
     let column: Vec<f64> = column.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
     let finite = column.iter().filter(|value| value.is_finite());
@@ -145,7 +148,7 @@ pub(super) fn aligned(column: impl IntoIterator<Item = Option<f64>>) -> Vec<Stri
     column.into_iter().map(|value| fixed(value, decimals)).collect()
 }
 
-/// How many decimals show a value with this many significant digits.
+/// The number of decimals, from 0 to 6, that shows a value with this many significant digits.
 fn decimals(value: f64, digits: i32) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -153,8 +156,8 @@ fn decimals(value: f64, digits: i32) -> usize {
     (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 6) as usize
 }
 
-/// Formats every number of a page: with this many decimals and its thousands apart. The sign is a
-/// minus, which is as wide as a digit. A value that rounds to zero has no sign.
+/// A number with this many decimals and commas between thousands; a dash if it is not finite. The
+/// sign is U+2212, which is as wide as a digit. A value that rounds to zero has no sign.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "–".into();

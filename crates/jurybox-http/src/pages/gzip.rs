@@ -1,9 +1,8 @@
-//! Compression of pages, styles and scripts with gzip for browsers that accept it: charts are
-//! repetitive text, and shrink to a sixth.
+//! Compression of pages, styles and scripts with gzip, for browsers that accept it.
 //!
-//! Compressed length leaks secrets that stand beside text of an attacker (the BREACH attack). No
-//! page contains any: keys are never shown, and the session cookie is in the headers. JSON, exports
-//! and event streams are not compressed.
+//! Compressed length leaks secrets that stand beside text of an attacker (the BREACH attack). Pages
+//! contain no secrets: keys are never shown, and the session cookie is in the headers. JSON,
+//! exports and event streams are not compressed.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -15,10 +14,10 @@ use flate2::write::GzEncoder;
 use hyper::body::Body as _;
 use std::io::Write;
 
-/// The least size that is compressed, in bytes: less fits into one or two packets anyway.
+/// The least size that is compressed, in bytes.
 const LEAST: u64 = 2048;
 
-/// Whether the client accepts gzip (RFC 9110, section 12.5.3).
+/// Whether the client accepts `gzip`, with a weight above 0 (RFC 9110, section 12.5.3).
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut encodings = values.flat_map(|value| value.split(',')).map(|encoding| {
@@ -37,7 +36,7 @@ fn is_compressible(response: &Response) -> bool {
     text && !response.headers().contains_key(header::CONTENT_ENCODING)
 }
 
-/// Middleware: compresses a response whose body is long enough and wholly in memory.
+/// Middleware: compresses a body of HTML, CSS or JavaScript that is long enough and in memory.
 pub(super) async fn gzip(request: Request, next: Next) -> Response {
     let wanted = accepts_gzip(request.headers());
     let mut response = next.run(request).await;

@@ -14,7 +14,7 @@ use axum::extract::State;
 use jurybox_server::{ActivityEntry, Config, ExplainedItem, ItemState, VerdictOnItem};
 use maud::{Markup, html};
 
-/// The most entries of the log that are listed.
+/// The most entries of the activity log that are listed.
 const ENTRIES: usize = 200;
 
 pub(super) async fn page(
@@ -23,7 +23,7 @@ pub(super) async fn page(
     ItemPath(queue, item): ItemPath,
 ) -> Result<Page, Problem> {
     let asked = item.clone();
-    // Reads claims and verdicts, as reports do.
+    // This reads many rows, so it counts as a report.
     let _turn = app.0.reports.acquire().await;
     let explained = read_queue(&app, &queue, move |found| {
         let Some(explained) = found.explain_item(&asked)? else { return Ok(None) };
@@ -53,7 +53,7 @@ pub(super) async fn page(
     Ok(Page::new(&format!("{item} · {queue}"), &body))
 }
 
-/// The state of the item, in one line.
+/// The state of the item, its times, value, prediction and tags, in one line.
 fn standing(config: &Config, explained: &ExplainedItem) -> Markup {
     let (item, now) = (&explained.item, now());
     let words = Wording::of(config, explained.verdicts.iter().map(|verdict| verdict.reward));

@@ -13,8 +13,8 @@ use jurybox_draw::prose;
 use jurybox_server::Role;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// The content security policy of pages: own style, scripts and requests, inline pictures, and
-/// frames with own text only.
+/// The content security policy of pages: styles, scripts, requests, frames and forms of this server
+/// only, and pictures within the page (`data:`).
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A millisecond in microseconds.
@@ -61,8 +61,8 @@ pub(super) fn frame(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// The header of every page but the desk: the links, with the current one marked, and the age of
-/// the data.
+/// The header of every page that belongs to a queue or lists queues: the links, with the current
+/// one marked, and the age of the data. The desk has a header of its own.
 pub(super) fn navigation(caller: &Caller, queue: Option<&str>, here: &str, read: Option<i64>) -> Markup {
     let link = |path: String, name: &str| {
         html! { a href=(path) aria-current=[(name == here).then_some("page")] { (name) } }
@@ -99,13 +99,14 @@ pub(super) fn navigation(caller: &Caller, queue: Option<&str>, here: &str, read:
     }
 }
 
-/// Whether the client is a browser that wants HTML.
+/// Whether the client is a browser that wants HTML, by the `Accept` header.
 pub(crate) fn is_person(headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     accepts.contains("text/html") && !accepts.contains("json")
 }
 
-/// Middleware: sets the headers of pages, and redirects people without a session to the login page.
+/// Middleware: sets the headers of pages. A browser that would get the status 401 is redirected to
+/// the login page instead.
 pub(super) async fn page_headers(request: Request, next: Next) -> Response {
     let asked = is_person(request.headers()) && request.method() == Method::GET;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_string();
@@ -123,7 +124,7 @@ pub(super) async fn page_headers(request: Request, next: Next) -> Response {
 /// Sets the security headers of a page.
 fn set_page_headers(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // With no-referrer, browsers send `Origin: null` with forms, and the origin check would fail.
+    // With `no-referrer`, browsers send `Origin: null` with forms, which the origin check refuses.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
 }
 

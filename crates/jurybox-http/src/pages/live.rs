@@ -1,5 +1,5 @@
-//! Live updates: a stream of server-sent events that says which queue has changed, and the cache of
-//! snapshots and influence over time.
+//! Live updates: a stream of server-sent events that says which queue has changed. Also the cache
+//! of snapshots, and of influence over time.
 
 use super::snapshot::QueueSnapshot;
 use crate::app::App;
@@ -19,20 +19,20 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
-/// How often queues are checked for changes, while a page listens and while none does. Without
-/// pages it still records influence over time.
+/// How often queues are checked for changes: while a page listens, and while none does. The checks
+/// also record influence over time.
 const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// A stream ends after this time, and the page reconnects: its access may have been revoked by a
-/// proxy.
+/// A stream ends after this time, and the page reconnects. A proxy may have revoked its access.
 const CUT: Duration = Duration::from_mins(10);
 /// How often a stream checks that its caller still has access.
 const MAY_STAY: Duration = Duration::from_secs(2);
-/// A stream without news sends a comment after this time, to show that it is alive.
+/// A stream without news sends a comment about this often, to show that it is alive.
 const QUIET: Duration = Duration::from_secs(15);
 const STILL_HERE: &str = ": still here\n\n";
 /// The most streams at once.
 const STREAMS: usize = 512;
-/// The most moments of influence kept per queue. Beyond, every other one is dropped.
+/// The most moments of influence that are kept per queue. If there are more, every other one is
+/// dropped.
 const REMEMBERED: usize = 240;
 
 /// What a stream passes on.
@@ -47,12 +47,13 @@ enum PageEvent {
 /// The cache of one queue.
 #[derive(Default)]
 struct CachedQueue {
-    /// The last log entry and the model when the queue was last checked.
+    /// The last log entry and the ranking model when the queue was last checked.
     marks: (u64, u64),
+    /// The influence of the evaluators over time, oldest first.
     trust: Vec<EvaluatorInfluence>,
     /// The last snapshot, when it was read, and how long that took.
     seen: Option<(Arc<QueueSnapshot>, Instant, Duration)>,
-    /// Whether an outdated snapshot was shown since.
+    /// Whether an outdated snapshot was shown since pages were last told of a change.
     behind: bool,
 }
 
@@ -63,15 +64,15 @@ impl CachedQueue {
     }
 }
 
-/// Whether enough time has passed to read a queue again, so that snapshots take a tenth of the
-/// server's time at most.
+/// Whether enough time has passed to read a queue again: ten times as long as the last reading
+/// took, but at least 1 second, and at most 30.
 fn is_rested(since: Duration, took: Duration) -> bool {
     const RESTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
     since >= (10 * took).clamp(RESTS.0, RESTS.1)
 }
 
-/// Whether a cached snapshot is shown again: while nothing has changed for up to 10 seconds, so
-/// that ages stay right, and in any case until a new one may be read.
+/// Whether a cached snapshot is shown again. An unchanged queue (`same`) is read again after ten
+/// seconds, because ages on the page grow. No queue is read again before [`is_rested`] allows it.
 fn is_shown(same: bool, since: Duration, took: Duration) -> bool {
     const STAYS: Duration = Duration::from_secs(10);
     (same && since < STAYS) || !is_rested(since, took)
@@ -114,8 +115,8 @@ impl LiveUpdates {
         self.with(queue, |remembered| remembered.trust = trust);
     }
 
-    /// The cached snapshot of a queue with these marks (log entry, model), and the time it shows.
-    /// None if a new one is due.
+    /// The cached snapshot of a queue, and the time it shows. `marks` are the present log entry and
+    /// model. None if a new snapshot is due.
     pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<QueueSnapshot>, i64)> {
         self.with(queue, |remembered| {
             let (seen, at, took) = remembered.seen.as_ref()?;
@@ -152,7 +153,7 @@ pub(crate) async fn watch(app: App) {
         }
         looked = Instant::now();
         let asked = app.clone();
-        // A database that is unreachable now is asked again later.
+        // If the database cannot be reached now, it is asked again later.
         let _ = app.wait(move || check_queues(&asked)).await;
     }
 }
@@ -179,7 +180,7 @@ fn check_queues(app: &App) -> Result<(), Error> {
             && let Ok(now) = queue.model()
         {
             trust.extend(queue.influence_by(&now).ok().flatten());
-            // Records a change even if it is over before anybody opens a page.
+            // This records a drift alarm even if it ends before anybody opens a page.
             let _ = queue.drift_incidents(&now);
         }
         watch.with(&name, |remembered| {
@@ -198,7 +199,7 @@ fn check_queues(app: &App) -> Result<(), Error> {
     Ok(())
 }
 
-/// The body of a stream: lines from a channel.
+/// The body of a stream: text from a channel.
 struct EventLines(mpsc::Receiver<String>);
 
 impl Stream for EventLines {
@@ -209,7 +210,7 @@ impl Stream for EventLines {
     }
 }
 
-/// The endpoint of the stream.
+/// The endpoint of the stream, `/live`.
 pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let Ok(place) = app.0.watch.streams.clone().try_acquire_owned() else {
         let advice = "Close other pages of this server, or reload this page to update it.";
@@ -265,10 +266,10 @@ mod tests {
     #[test]
     fn what_is_slow_to_look_at_is_shown_for_longer() {
         let ms = Duration::from_millis;
-        // A quick snapshot: shown for ten seconds if nothing has changed, else for one.
+        // A quick snapshot is shown for ten seconds if nothing has changed, else for one.
         assert!(is_shown(true, ms(9_999), ms(5)) && !is_shown(true, ms(10_000), ms(5)));
         assert!(is_shown(false, ms(999), ms(5)) && !is_shown(false, ms(1_000), ms(5)));
-        // A slow snapshot: shown for ten times as long as it took, for half a minute at most.
+        // A slow snapshot is shown for ten times as long as it took, but for half a minute at most.
         for same in [true, false] {
             assert!(is_shown(same, ms(22_600), ms(2_300)) && !is_shown(same, ms(23_000), ms(2_300)));
             assert!(is_shown(same, ms(29_999), ms(9_000)) && !is_shown(same, ms(30_000), ms(9_000)));

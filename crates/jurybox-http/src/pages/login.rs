@@ -28,7 +28,7 @@ pub(super) struct LoginForm {
     next: String,
 }
 
-/// The path to redirect to, or `/` if it could lead to another server.
+/// The path to redirect to. `/` if `next` could lead to another server.
 fn own_path(next: &str) -> &str {
     let plain = next.starts_with('/') && !next.starts_with("//") && !next.contains('\\');
     let clean = plain && next.bytes().all(|byte| byte.is_ascii_graphic());

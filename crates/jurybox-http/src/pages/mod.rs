@@ -1,10 +1,9 @@
 //! The HTML pages, rendered on the server: overview, queue, desk, item, reviewers, activity, login.
 //!
-//! A page is a handler that returns [`layout::Page`]. It works without scripts. With scripts,
-//! `live.rs` streams which queue has changed, and the page fetches the panels of that queue again,
-//! each by its id (`?panel=`). Pages load nothing from elsewhere and run nothing inline. Text from
-//! outside passes `maud`, which escapes it, or a renderer of `payload/`, which emits only its own
-//! tags.
+//! Pages work without scripts. With scripts, `live.rs` streams which queue has changed, and the
+//! page fetches the panels of that queue again, each by its id (`?panel=`). Pages load nothing from
+//! elsewhere and run nothing inline. Text from outside passes `maud`, which escapes it, or a
+//! renderer of `payload/`, which emits only its own tags.
 
 mod activity;
 mod assets;
@@ -41,8 +40,8 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
 use jurybox_server::Role;
 
-/// The routes of the pages: path, roles that may use it (any of them; none means everybody),
-/// handler.
+/// The routes of the pages: path, roles, handler. Any one of the roles gives access; without roles
+/// everybody has access.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)> {
     use Role::{Admin, Read, Review};
@@ -76,7 +75,7 @@ pub(crate) fn router(app: &App) -> Router<App> {
     let mut router = Router::new();
     for (path, roles, handler) in table() {
         let need = RouteAccess { app: app.clone(), roles: roles.to_vec(), page: true };
-        // The last layer is the outermost.
+        // The layer added last runs first.
         let guarded = handler
             .route_layer(from_fn(note_caller))
             .route_layer(from_fn_with_state(need, guard))

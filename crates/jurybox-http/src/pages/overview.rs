@@ -1,5 +1,5 @@
-//! The start page: one panel per queue, those with problems first. A server without queues shows
-//! commands to paste.
+//! The start page: one panel per queue, those with problems first. On a server without queues it
+//! shows first steps to paste.
 
 use super::format::{count, moment, now, number, percent, signed, span, stretch, sure};
 use super::layout::{Page, navigation, panel_response};
@@ -19,7 +19,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// How many evaluators an example request names.
+/// How many evaluators an example request names at most.
 const FEW: usize = 3;
 
 /// The query of pages that can send one of their panels alone.
@@ -71,8 +71,8 @@ pub(super) async fn page(
     Ok(Page::new("Jurybox", &body).into_response())
 }
 
-/// How urgently a queue needs attention: 4 for a warning, 2 for items due, 1 for an item that has
-/// waited for more than a day.
+/// How urgently a queue needs attention: the sum of 4 for a warning, 2 for items due within 24
+/// hours, and 1 for an item that has waited for more than a day.
 fn urgency(snapshot: &QueueSnapshot) -> u8 {
     let changed = !snapshot.diagnostics.is_empty()
         || !snapshot.verdict_changes.is_empty()
@@ -99,7 +99,7 @@ fn inner(caller: &Caller, name: &str, found: Option<&Arc<QueueSnapshot>>) -> Mar
     }
 }
 
-/// The queue's key figures in one line. Each links to the panel that explains it.
+/// The queue's key figures in one line. Some link to the panel that explains them.
 pub(super) fn figures(snapshot: &QueueSnapshot, name: &str) -> Markup {
     let mut delays: Vec<f64> = snapshot.delays().into_iter().map(|(_, took)| took).collect();
     let at = |panel: &str| format!("/q/{name}#{panel}");
@@ -130,19 +130,20 @@ pub(super) fn figures(snapshot: &QueueSnapshot, name: &str) -> Markup {
 /// The label of the curve of a random order.
 pub(super) const RANDOM_ORDER: &str = "random order";
 
-/// What a plain average of the scores and a random order would have found per item, each with an
-/// interval and its middle. Baselines whose interval is too wide to compare with are left out.
+/// The mean reward that a plain average of the scores and a random order would have found, with an
+/// interval and its middle. An interval too wide to compare with is left out.
 pub(super) fn baselines(snapshot: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
     let words = snapshot.wording();
     let (plain, random) = (snapshot.report.plain_mean.mean, snapshot.report.random.mean);
     let all = [("plain average", plain), (RANDOM_ORDER, random)].into_iter();
-    // The point estimate is known only while no random check waits: a line through it would jump.
+    // The report has a point estimate only while every random check is decided: a line by it would
+    // jump.
     let middle = |ends: Interval| Interval { mean: f64::midpoint(ends.low, ends.high), ..ends };
     let known = all.filter_map(|(name, mean)| Some((name, mean?)));
     known.filter(|(_, mean)| words.tells(*mean)).map(|(name, mean)| (name, middle(mean))).collect()
 }
 
-/// A chart of finds per stretch of time, with the baselines.
+/// A chart of the rewards found per stretch of time, with the baselines.
 pub(super) fn found_over_time(snapshot: &QueueSnapshot, frame: &Frame) -> Markup {
     let bins = TimeBins::of(snapshot.picked(), snapshot.whole_since(), snapshot.now, 24);
     if bins.filled() < 2 {
@@ -176,12 +177,12 @@ pub(super) fn found_over_time(snapshot: &QueueSnapshot, frame: &Frame) -> Markup
     drawn(&plot, frame, |x| Some(snapshot.now + (x * unit) as i64))
 }
 
-/// What reviewers found in ranked items, compared with a plain average of the scores and a random
-/// order. `trend` is one more sentence, if there is one.
+/// A sentence that compares what reviewers found in top-ranked items with a plain average of the
+/// scores and a random order. `trend` is a sentence to append.
 pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Markup {
     let (found, words) = (&snapshot.report, snapshot.wording());
     let Some(picked) = found.picked.mean.filter(|_| found.picked.items > 0) else { return html! {} };
-    // The report's own mean is open while an item came back without a verdict.
+    // While an item came back without a verdict, the report has no mean, so it is computed here.
     let picked = Interval { mean: found.picked.sum / found.picked.items as f64, ..picked };
     let known = |mean: Option<Interval>| mean.filter(|mean| words.tells(*mean));
     let (plain, random) = (known(found.plain_mean.mean), known(found.random.mean));
@@ -199,7 +200,7 @@ pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Marku
     }
 }
 
-/// Why random checks cannot tell yet, and how many it takes.
+/// Why random checks do not suffice yet `to` do something, and how many are needed.
 pub(super) fn checks_missing(snapshot: &QueueSnapshot, known: Option<Interval>, to: &str) -> String {
     let checks = snapshot.report.random_checks;
     match known {
@@ -222,9 +223,8 @@ pub(super) fn checks_missing(snapshot: &QueueSnapshot, known: Option<Interval>, 
     }
 }
 
-/// Warnings: diagnostics of the fit, changes in the verdicts, and changes in evaluators. The times
-/// of an evaluator's change are as recorded in the log when the alarm began, because a later
-/// estimate of the time of the change would move.
+/// Warnings: diagnostics of the fit, changes in the verdicts, and changes in evaluators. The time
+/// of an evaluator's change is the one recorded when the alarm began, because later estimates move.
 pub(super) fn alarms(snapshot: &QueueSnapshot, name: &str) -> Markup {
     let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), snapshot.now);
     html! {
@@ -253,8 +253,8 @@ pub(super) fn alarms(snapshot: &QueueSnapshot, name: &str) -> Markup {
     }
 }
 
-/// What changed, from what to what: the spread of scores as a standard deviation, agreement as a
-/// correlation, and changes of verdicts as differences.
+/// What changed, from which value to which. The spread of scores is shown as a standard deviation,
+/// agreement as a correlation.
 fn change(alarm: &Alarm) -> String {
     use jurybox::Reading;
     let Alarm { before, after, .. } = *alarm;
@@ -294,7 +294,7 @@ fn desk_list(caller: &Caller, names: &[String]) -> Markup {
     }
 }
 
-/// The server's own URL, as the request's `Host` header has it.
+/// The server's URL by the request's `Host` header, or else by the address that it listens on.
 pub(super) fn address(app: &App, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let usual = || app.0.settings.listen.to_string();
@@ -316,7 +316,7 @@ pub(super) fn example_request(address: &str, queue: &str, names: &[String]) -> M
     }
 }
 
-/// Three commands to paste into a shell, for a server without queues.
+/// Two commands and a URL to paste, for a server without queues.
 fn first_steps(address: &str) -> Markup {
     html! {
         section class="panel paste" {

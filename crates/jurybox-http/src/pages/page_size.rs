@@ -13,8 +13,8 @@ use jurybox_server::{
 use std::time::Duration;
 use tower::ServiceExt;
 
-/// The most bytes of a page with all its assets, plain and compressed. 150 kB is the goal; the two
-/// charts over time that a new queue lacks are subtracted.
+/// The most bytes of a page with the assets that it loads at once: plain, and compressed. The goal
+/// is 150 kB plain; 8 kB are reserved for each of two charts over time, which a new queue lacks.
 const HEAVIEST: (usize, usize) = (150_000 - 2 * 8000, 50_000);
 
 fn chance(what: u64) -> f64 {
@@ -75,7 +75,7 @@ async fn no_page_grows_with_its_queue() {
         let queue = worked_on(&service, many);
         let app = App::new(service, Settings { log: crate::LogFormat::Off, ..Settings::default() });
         app.load().unwrap();
-        // The most moments kept, with lines that cannot be simplified.
+        // As many moments as are kept, with lines that cannot be simplified.
         let names: Vec<String> =
             queue.status().unwrap().config.evaluators.names().map(String::from).collect();
         let moment = |at: u64| EvaluatorInfluence {

@@ -17,38 +17,39 @@ use jurybox_server::{GOLDEN, RecentVerdict, VerdictScale, VerdictSource};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
 
-/// A pause between verdicts longer than this does not count for the pace, in seconds.
+/// The longest pause between two verdicts that counts for the pace, in seconds.
 const PAUSE: f64 = 600.0;
 
-/// The figures of a reviewer, from the last verdicts.
+/// The figures of a reviewer, from the verdicts that the snapshot has.
 #[derive(Debug, Default, PartialEq)]
 struct ReviewerStats {
     verdicts: u64,
     today: u64,
     last: i64,
-    /// Seconds between two verdicts, without pauses.
+    /// The seconds between two successive verdicts, without pauses longer than [`PAUSE`].
     between: Vec<f64>,
     /// Verdicts on an item that the reviewer had judged before, possibly having seen the
     /// prediction.
     seen: u64,
-    /// Agreement with other reviewers of the same items.
+    /// Agreement with other reviewers on the same items.
     others: AgreementCount,
     /// Agreement with the known answers of golden items.
     golden: AgreementCount,
     skips: BTreeMap<String, u64>,
 }
 
-/// How often a reviewer's verdicts equal reference verdicts on the same items, by reward.
+/// How often a reviewer's verdicts equal reference verdicts on the same items.
 #[derive(Debug, Default, PartialEq)]
 struct AgreementCount {
     items: u64,
     agreed: f64,
-    /// How often each reward was given by the reviewer, and by the reference.
+    /// By reward (as bits): how often the reviewer gave it, and how often the reference did.
     rewards: HashMap<u64, (f64, f64)>,
 }
 
 impl AgreementCount {
-    /// Adds an item: the reviewer's reward, and those of the reference, which count as one.
+    /// Adds an item: the reviewer's reward, and the rewards of the reference, each with an equal
+    /// part of one.
     fn add(&mut self, own: f64, others: &[f64]) {
         let one = 1.0 / others.len() as f64;
         self.items += 1;
@@ -65,8 +66,8 @@ impl AgreementCount {
         (self.items > 0).then(|| wilson((self.agreed / many).min(1.0), many))
     }
 
-    /// The agreement that chance would give, if both kept the frequencies of their verdicts (the
-    /// expected agreement of Cohen's kappa).
+    /// The expected agreement of Cohen's kappa: the agreement by chance of two who give each reward
+    /// as often as the reviewer and the reference do.
     fn by_chance(&self) -> f64 {
         let many = self.items as f64;
         self.rewards.values().map(|(here, there)| here / many * there / many).sum()
@@ -107,7 +108,7 @@ pub(super) async fn page(
     Ok(Page::new(&format!("Reviewers · {queue}"), &body).into_response())
 }
 
-/// The reward that a golden item's tag names: by a label, yes or no, or a number.
+/// The reward that a golden item's tag names: a label, yes, no, or a number. None for another text.
 fn golden_reward(right: &str, scale: Option<&VerdictScale>) -> Option<f64> {
     let labelled = scale.and_then(|scale| scale.labels.get(right).copied());
     let plain = || match right {
@@ -118,8 +119,8 @@ fn golden_reward(right: &str, scale: Option<&VerdictScale>) -> Option<f64> {
     labelled.or_else(plain)
 }
 
-/// The first verdicts on each item, as many as the quorum, in order of time. Later ones are left
-/// out: they were asked for only because the first ones differed, which biases agreement.
+/// The first verdicts on each item, as many as the quorum, in order of time. Later verdicts are
+/// left out: they were asked for only because the first ones differ, which would bias agreement.
 fn first_verdicts<'a>(
     blind: impl Iterator<Item = &'a RecentVerdict>,
     quorum: usize,
@@ -170,7 +171,8 @@ fn reviewer_stats(snapshot: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
     all
 }
 
-/// A tag that is more or less common in a reviewer's items than in the others', beyond chance.
+/// A tag that is more or less common in a reviewer's items than in those of all others, beyond
+/// chance.
 #[derive(Debug, PartialEq)]
 struct TagDifference<'a> {
     tag: &'a str,
@@ -181,10 +183,10 @@ struct TagDifference<'a> {
     there: f64,
 }
 
-/// For each reviewer, the tag in which their items differ most from the others': shares at least
-/// 0.1 apart and different by a two-proportion z-test at 5%, Bonferroni-corrected for tags and
-/// reviewers. Severity is estimated from scores without tags, so such a difference can look like
-/// severity.
+/// For each reviewer, the tag in which their items differ most from those of all others. The two
+/// shares must be at least 0.1 apart, and differ by a two-proportion z-test at 5%,
+/// Bonferroni-corrected for tags and reviewers. Such a difference can look like severity, which is
+/// estimated without tags.
 fn tag_differences<'a>(
     work: impl Iterator<Item = &'a RecentVerdict>,
 ) -> BTreeMap<&'a str, TagDifference<'a>> {
@@ -203,7 +205,7 @@ fn tag_differences<'a>(
     let mut most: BTreeMap<&str, TagDifference> = BTreeMap::new();
     for (&(tag, value), by) in &tagged {
         let with: f64 = by.values().sum();
-        // A rare tag can only set apart the reviewers who have it.
+        // A tag on less than 5% of all items can only set apart reviewers who have it.
         let asked = items.iter().filter(|(name, _)| with / all >= LEAST / 2.0 || by.contains_key(*name));
         for (&name, many) in asked {
             let (own, others) = (by.get(name).copied().unwrap_or(0.0), all - many);
@@ -228,8 +230,8 @@ fn agreement(met: &AgreementCount) -> Markup {
     }
 }
 
-/// Two cells: severity and noise relative to the other reviewers. `apart` marks a severity that may
-/// come from the reviewer's items.
+/// Two cells: severity and noise, relative to the other reviewers. With `apart`, a remark says that
+/// the severity may come from the reviewer's items.
 fn standing(all: &[Standing], name: &str, apart: bool) -> Markup {
     let who = Some(jurybox::Reviewer::named(name));
     let Some(of) = all.iter().find(|of| of.reviewer == who) else {
@@ -301,12 +303,12 @@ mod tests {
     #[test]
     fn agreement_is_compared_with_chance() {
         let mut met = AgreementCount::default();
-        // Always yes, against nine yes of ten: the agreement is that of chance.
+        // One always says yes, the other nine times of ten: they agree as often as by chance.
         (0..10).for_each(|at| met.add(1.0, &[f64::from(u8::from(at > 0))]));
         let share = met.agreement().unwrap();
         assert!((share.mean - 0.9).abs() < 1e-12 && (met.by_chance() - 0.9).abs() < 1e-12);
         assert!(share.low > 0.5 && share.high < 1.0);
-        // Two others who differ count as half an agreement.
+        // Two others who differ from each other count as half an agreement.
         let mut split = AgreementCount::default();
         split.add(1.0, &[1.0, 0.0]);
         assert_eq!((split.items, split.agreed, split.by_chance()), (1, 0.5, 0.5));
@@ -340,8 +342,8 @@ mod tests {
         }
     }
 
-    /// Ann gets another language than Bob and Cyd, so all three differ. Random tags are not
-    /// noticed.
+    /// Most of Ann's items have another language than those of Bob and Cyd, so all three differ.
+    /// Random tags are noticed in at most 20 of 200 simulations.
     #[test]
     fn differing_items_are_noticed() {
         let tagged = |n: u64, who: &str, language: &str| {
@@ -376,7 +378,7 @@ mod tests {
         assert!(tag_differences(all[..1].iter()).is_empty() && tag_differences([].iter()).is_empty());
     }
 
-    /// A third reviewer who only breaks ties is left out of the comparison.
+    /// A third reviewer, who only breaks a tie, is left out of the comparison.
     #[test]
     fn a_tie_breaker_is_not_compared() {
         let all =

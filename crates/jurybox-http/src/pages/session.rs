@@ -1,4 +1,4 @@
-//! Login sessions: a random token in a cookie stands for a key. Sessions end with the server.
+//! Login sessions: a random token in a cookie stands for a key. All sessions end with the server.
 
 use crate::app::App;
 use axum::http::{HeaderMap, header};
@@ -14,13 +14,14 @@ pub(super) const LASTS: Duration = Duration::from_hours(12);
 /// The most sessions; the oldest ends when there are more.
 const MOST: usize = 10_000;
 
-/// The key of a session, by its hash, and when the session ends.
+/// The hash of a session's key, and when the session ends.
 struct Session {
     key: [u8; 32],
     until: Instant,
 }
 
-/// All sessions, by the hash of their token, so that memory holds no token that opens anything.
+/// All sessions, by the hash of their token. So the server's memory holds no token that gives
+/// access.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<HashMap<[u8; 32], Session>>);
 
@@ -29,7 +30,8 @@ fn hash_of(word: &str) -> [u8; 32] {
 }
 
 impl Sessions {
-    /// Begins a session for a key and gives its token. None if the system has no random numbers.
+    /// Begins a session for a key, given by its hash, and returns the token. None if the system has
+    /// no random numbers.
     pub(super) fn begin(&self, key: [u8; 32]) -> Option<String> {
         let mut random = [0_u8; 32];
         getrandom::fill(&mut random).ok()?;
@@ -66,9 +68,9 @@ impl Sessions {
     }
 }
 
-/// A `Set-Cookie` value for all pages. `Secure` is set if this server or the proxy before it speaks
-/// TLS, which the Origin header of a form tells; a forged one only makes the sender's cookie
-/// stricter.
+/// A `Set-Cookie` value for all pages. `Secure` is set if this server speaks TLS, or if the
+/// `Origin` header says that a proxy before it does. A forged `Origin` only makes the sender's own
+/// cookie stricter.
 pub(super) fn set_cookie(
     app: &App,
     headers: &HeaderMap,

@@ -1,4 +1,4 @@
-//! The snapshot of a queue that its pages are drawn from: read at once and cached briefly, with the
+//! The snapshot of a queue that its pages are drawn from, which is cached for some seconds, and the
 //! statistics computed from it.
 
 use super::activity::{is_routine, read_back};
@@ -22,20 +22,23 @@ const VERDICTS: u64 = 20_000;
 const ARRIVALS: u64 = 10_000;
 /// How many entries of the activity log are shown.
 const ENTRIES: usize = 12;
-/// How many of the best items are shown with contributions, at most.
+/// The most of the best items that are shown with their contributions.
 const BEST: usize = 12;
 
-/// A second, a minute and a day, in microseconds.
+/// A second in microseconds.
 pub(super) const SECOND: i64 = 1_000_000;
+/// A minute in microseconds.
 pub(super) const MINUTE: i64 = 60 * SECOND;
+/// A day in microseconds.
 pub(super) const DAY: i64 = 86_400 * SECOND;
 
 /// The state of a queue at one moment.
 pub(super) struct QueueSnapshot {
-    /// When it was read, in microseconds since 1970.
+    /// When the snapshot was read, in microseconds since 1970.
     pub(super) now: i64,
-    /// The last log entry, and the model that ranks.
+    /// The number of the last log entry.
     pub(super) head: u64,
+    /// The ranking model, named by the last log entry that it learnt from.
     pub(super) model: u64,
     pub(super) config: Config,
     pub(super) counts: ItemCounts,
@@ -43,12 +46,13 @@ pub(super) struct QueueSnapshot {
     /// The number of items that arrived lately, and in how many microseconds: an hour, or less for
     /// a newer queue. None if no item ever arrived.
     pub(super) inflow: Option<(f64, i64)>,
+    /// The latest verdicts, oldest first.
     pub(super) verdicts: Vec<RecentVerdict>,
     pub(super) skips: Vec<SkippedItem>,
     pub(super) report: QueueReport,
     /// Empty until the queue is ranked for the first time.
     pub(super) evaluators: Vec<EvaluatorSummary>,
-    /// Noticed changes of evaluators, newest first, including past ones.
+    /// Detected changes of evaluators, newest first, including past ones.
     pub(super) changes: Vec<DriftIncident>,
     /// Diagnostics of the fit, in words.
     pub(super) diagnostics: Vec<String>,
@@ -60,8 +64,8 @@ pub(super) struct QueueSnapshot {
     pub(super) best: Vec<ExplainedItem>,
     pub(super) activity: Vec<ActivityEntry>,
     pub(super) influence: Vec<EvaluatorInfluence>,
-    /// Correlations of the evaluators' errors, from random checks alone: among items picked by the
-    /// evaluators, errors look less correlated than they are. None with too few.
+    /// Correlations of the evaluators' errors, from random checks alone: in items picked by scores,
+    /// errors look less correlated than they are. None with too few random checks.
     pub(super) errors: Option<ErrorCorrelations>,
 }
 
@@ -140,12 +144,12 @@ impl QueueSnapshot {
         self.config.evaluators.names().map(String::from).collect()
     }
 
-    /// Verdicts by people, without those by rules.
+    /// The verdicts by people, appeals included.
     pub(super) fn by_people(&self) -> impl Iterator<Item = &RecentVerdict> {
         self.verdicts.iter().filter(|work| work.source != VerdictSource::Automatic)
     }
 
-    /// The time of the earliest verdict read, if there are earlier ones that are not read.
+    /// The time of the earliest verdict read, if there may be earlier ones that were not read.
     pub(super) fn looked_since(&self) -> Option<i64> {
         (self.verdicts.len() as u64 >= VERDICTS)
             .then(|| self.verdicts.first().map_or(self.now, |work| work.at))
@@ -162,9 +166,8 @@ impl QueueSnapshot {
         delays(self.by_people(), &self.skips)
     }
 
-    /// How many times as much is found per item as by the plain average of the scores, at least:
-    /// the low end of one interval over the high end of the other. None unless it is more than 1. A
-    /// ratio of means would be largest where the plain average is underestimated.
+    /// At least how many times as much is found per item as by the plain average of the scores: the
+    /// low end of one interval over the high end of the other. None unless it is more than 1.
     pub(super) fn times_plain_mean(&self) -> Option<f64> {
         let (ours, plain) = (self.report.picked.mean?, self.report.plain_mean.mean?);
         (plain.high > 0.0 && ours.low > plain.high).then(|| ours.low / plain.high)
@@ -182,8 +185,8 @@ impl QueueSnapshot {
         first.into_iter().map(|work| (work, last[&work.n])).collect()
     }
 
-    /// The time and the reward of each decided item that was claimed for its value or due date.
-    /// Random checks and golden items say nothing about the ranking and are left out.
+    /// The time and the reward of each decided item that was claimed for its value or due date,
+    /// without random checks and golden items.
     pub(super) fn picked(&self) -> Vec<(i64, f64)> {
         let golden = |work: &RecentVerdict| work.tags.contains_key(jurybox_server::GOLDEN);
         let picked = |work: &RecentVerdict| work.claimed.is_some() && !work.explored && !golden(work);
@@ -191,7 +194,8 @@ impl QueueSnapshot {
         decided.filter(|(work, _)| picked(work)).map(|(work, reward)| (work.at, reward)).collect()
     }
 
-    /// The lowest and the highest reward: of the queue's scale, else of 0, 1 and the rewards given.
+    /// The lowest and the highest reward: of the queue's scale, or else of 0, 1 and the rewards
+    /// given.
     pub(super) fn scale(&self) -> (f64, f64) {
         if let Some(scale) = self.config.reward.as_ref().filter(|scale| scale.lowest < scale.highest) {
             return (scale.lowest, scale.highest);
@@ -200,22 +204,22 @@ impl QueueSnapshot {
         rewards.fold((0.0, 1.0), |(low, high), reward| (f64::min(low, reward), f64::max(high, reward)))
     }
 
-    /// Two shares as an interval on the queue's scale.
+    /// Two shares of the queue's scale as an interval of rewards without a mean.
     pub(super) fn on_scale(&self, low: f64, high: f64) -> Interval {
         let (least, most) = self.scale();
         let place = |share: f64| least + share * (most - least);
         Interval { mean: f64::NAN, low: place(low), high: place(high) }
     }
 
-    /// When an evaluator's last change was certainly over, in microseconds; none if it has not
-    /// changed.
+    /// When an evaluator's last change was certainly over, in microseconds since 1970; None if it
+    /// has not changed.
     pub(super) fn changed(&self, evaluator: usize) -> Option<i64> {
         let alarms = self.evaluators.get(evaluator).map(|of| of.alarms.iter()).into_iter().flatten();
         alarms.map(|alarm| alarm.until.cast_signed().saturating_mul(SECOND)).max()
     }
 
-    /// The scores and rewards of decided items, with all scores oriented upwards: of random checks
-    /// only, or of all. Scores from before an evaluator's change are NaN.
+    /// The scores and rewards of decided items; if `drawn`, of random checks only. Scores for which
+    /// low is good are negated. Scores from before an evaluator's change are NaN.
     pub(super) fn lessons(&self, drawn: bool) -> Vec<(Vec<f64>, f64)> {
         let signs: Vec<f64> = self
             .config
@@ -242,9 +246,9 @@ impl QueueSnapshot {
     }
 }
 
-/// The time of each verdict and the seconds it took: since the item's claim, or since the
-/// reviewer's previous verdict or skip if that is later, because the next item is claimed in
-/// advance. Verdicts of the same moment took equally long.
+/// The time of each verdict on a claimed item, and the seconds it took. They count from the claim,
+/// or from the reviewer's previous verdict or skip if that is later, because the next item is
+/// claimed in advance. Verdicts of one reviewer at the same moment took equally long.
 fn delays<'a>(all: impl Iterator<Item = &'a RecentVerdict>, skipped: &'a [SkippedItem]) -> Vec<(i64, f64)> {
     let mut done: Vec<(i64, &str, Option<&RecentVerdict>)> =
         skipped.iter().map(|skip| (skip.at, skip.reviewer.as_str(), None)).collect();
@@ -264,7 +268,7 @@ fn delays<'a>(all: impl Iterator<Item = &'a RecentVerdict>, skipped: &'a [Skippe
 }
 
 /// The number of arrivals in the last hour, or since the queue was created if that is later, and
-/// that length of time. If all arrivals read are more recent, their rate is extrapolated.
+/// that length of time. If only more recent arrivals were read, their rate is extrapolated.
 fn inflow(arrivals: &[i64], made: i64, now: i64) -> Option<(f64, i64)> {
     let hour = 60 * MINUTE;
     let length = hour.min(now - made).max(SECOND);
@@ -276,15 +280,16 @@ fn inflow(arrivals: &[i64], made: i64, now: i64) -> Option<(f64, i64)> {
     Some((recent as f64 * length as f64 / since as f64, length))
 }
 
-/// The quantile of some values: `share` of them lie below it. None without values.
+/// The value at the place `share` (0 to 1) of the sorted values, rounded to the nearest. None
+/// without values.
 pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(values[(share * last as f64).round() as usize])
 }
 
-/// Equal stretches of time with what fell into each. Only whole stretches: a stretch cut off at
-/// either end would look like a drop.
+/// Equal stretches of time, with what fell into each. Only whole stretches are kept, because one
+/// that is cut off would look like a drop.
 pub(super) struct TimeBins<T> {
     pub(super) length: i64,
     /// The begin of each stretch, and its contents.
@@ -304,8 +309,8 @@ impl<T> TimeBins<T> {
         self.each.iter().filter(|(_, all)| !all.is_empty()).count()
     }
 
-    /// At most `most` stretches of a round length, from `since` or the first time, whichever is
-    /// later.
+    /// At most `most` stretches, from `since` or the earliest of the times, whichever is later.
+    /// Their length is round, from 2 seconds to a week, unless that is too short.
     pub(super) fn of(
         times: impl IntoIterator<Item = (i64, T)>,
         since: i64,
@@ -318,7 +323,7 @@ impl<T> TimeBins<T> {
             .map(|seconds| seconds * SECOND);
         let fits = |length: &&i64| (now - first) / **length < most;
         let length = lengths.iter().find(fits).copied().unwrap_or_else(|| (now - first) / most + 1);
-        // From the first stretch that begins after `since` to the last one that is over.
+        // From the first stretch that begins at or after `since` to the last one that is over.
         let begin = (first - first.rem_euclid(length)).max(since + (-since).rem_euclid(length));
         let many = ((now - begin) / length).max(0);
         let mut each: Vec<(i64, Vec<T>)> = (0..many).map(|at| (begin + at * length, Vec::new())).collect();
@@ -343,8 +348,8 @@ pub(super) fn unit(since: i64) -> (f64, &'static str) {
     (unit as f64, label)
 }
 
-/// The mean of `many` values within 0 and 1 with its 95% Wilson score interval. It has a width even
-/// if all values are equal. For values between 0 and 1 it is conservative.
+/// The mean of `many` values from 0 to 1, with its 95% Wilson score interval. The interval has a
+/// width even if all values are equal. It is conservative if some values are neither 0 nor 1.
 pub(super) fn wilson(mean: f64, many: f64) -> Interval {
     const Z: f64 = 1.959_964;
     let (square, middle) = (Z * Z / many, mean + Z * Z / many / 2.0);
@@ -353,15 +358,16 @@ pub(super) fn wilson(mean: f64, many: f64) -> Interval {
     Interval { mean, low: end(-1.0), high: end(1.0) }
 }
 
-/// The mean reward on a scale with its 95% interval, by the method of the report. NaN without
-/// rewards.
+/// The mean reward on a scale with its 95% interval, by the method of the queue's report. NaN
+/// without rewards.
 pub(super) fn mean_within(rewards: &[f64], (low, high): (f64, f64)) -> Interval {
     let none = Interval { mean: f64::NAN, low: f64::NAN, high: f64::NAN };
     jurybox_server::mean_of(rewards, RewardBounds { low, high }).unwrap_or(none)
 }
 
-/// The average reward by an evaluator's score: the scores in groups of equal size, each with its
-/// mean score and mean reward. Empty if too few items have the score.
+/// The average reward by an evaluator's score, for a reliability diagram. The scores are sorted
+/// into groups of equal size, each with its mean score and mean reward. Empty with fewer than 30
+/// scores.
 pub(super) fn reliability(
     lessons: &[(Vec<f64>, f64)],
     j: usize,
@@ -390,12 +396,12 @@ mod tests {
         let hour = 60 * MINUTE;
         assert_eq!(inflow(&[], 0, now), None);
         assert_eq!(inflow(&[now - MINUTE, now - 2 * MINUTE, now - DAY], 0, now), Some((2.0, hour)));
-        // Arrivals of ten minutes are not extrapolated to an hour.
+        // The arrivals of ten minutes are not extrapolated to an hour.
         assert_eq!(
             inflow(&[now - MINUTE, now - 2 * MINUTE], now - 10 * MINUTE, now),
             Some((2.0, 10 * MINUTE))
         );
-        // More arrivals than are read, all within half an hour: the rate per hour is twice as high.
+        // As many arrivals as are read, all within half an hour: an hour has twice as many.
         let many: Vec<i64> = (0..ARRIVALS.cast_signed())
             .map(|at| now - 30 * MINUTE * at / (ARRIVALS.cast_signed() - 1))
             .collect();
@@ -403,8 +409,8 @@ mod tests {
         assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0 && length == hour, "{rate}");
     }
 
-    /// The reviewer holds two items, the current and the next one: time on the first is not counted
-    /// twice.
+    /// Ann holds two items, the current and the next one. The time that she spends on the first
+    /// does not count for the second.
     #[test]
     fn a_verdict_took_as_long_as_its_item_was_on_top() {
         let work = |at: i64, claimed: i64, reviewer: &str| RecentVerdict {
@@ -437,7 +443,8 @@ mod tests {
         assert_eq!(took, [10.0, 5.0, 16.0, 3.0, 13.0, 13.0]);
     }
 
-    /// One verdict a second: every stretch has equally many, whenever the page is opened.
+    /// With one verdict a second, every stretch has equally many, at whatever time the page is
+    /// opened.
     #[test]
     fn only_whole_stretches_are_drawn() {
         let made = 100 * DAY + 7 * SECOND;
@@ -476,7 +483,7 @@ mod tests {
         assert_eq!(curve.len(), 8);
         assert!(curve[7].1.low > curve[0].1.high);
         assert!(reliability(&lessons[..10], 0, 8, (0.0, 1.0)).is_empty());
-        // All rewards are equal: the interval still has a width.
+        // Even if all rewards are equal, the interval has a width.
         let same: Vec<(Vec<f64>, f64)> = (0..60).map(|at| (vec![f64::from(at)], -1.0)).collect();
         for (_, reward) in reliability(&same, 0, 6, (-1.0, 3.0)) {
             assert!(reward.mean == -1.0 && reward.low == -1.0 && reward.high > 0.0, "{reward:?}");
@@ -485,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_share_of_few_has_a_wide_interval() {
-        // A known value: 8 of 10.
+        // The Wilson interval of 8 in 10.
         let share = wilson(0.8, 10.0);
         assert!((share.low - 0.4902).abs() < 1e-3 && (share.high - 0.9433).abs() < 1e-3, "{share:?}");
         let all = wilson(1.0, 5.0);

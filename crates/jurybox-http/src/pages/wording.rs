@@ -5,15 +5,16 @@ use super::format::{amount, between, count, number, percent};
 use jurybox::Interval;
 use jurybox_server::Config;
 
-/// The label of a queue's positive verdicts, and the scale of its rewards.
+/// The label of a queue's positive verdicts, if every verdict is yes or no, and the scale of
+/// rewards.
 pub(super) struct Wording {
     label: Option<String>,
     scale: (f64, f64),
 }
 
 impl Wording {
-    /// Uses the label of the highest reward if the scale is 0 to 1 and every reward is 0 or 1. A
-    /// queue without labels, or with several for 1, says "positive".
+    /// Uses the label of the reward 1 if the scale is 0 to 1 and every reward, given or labelled,
+    /// is 0 or 1. Without exactly one label for 1 it says "positive".
     pub(super) fn of(config: &Config, rewards: impl IntoIterator<Item = f64>) -> Wording {
         let scale = config.reward.as_ref();
         let range = scale.map_or((0.0, 1.0), |scale| (scale.lowest, scale.highest));
@@ -30,12 +31,12 @@ impl Wording {
         Wording { label, scale: range }
     }
 
-    /// The title of an axis with a sum of verdicts: "harmful found".
+    /// The title of an axis with a sum of rewards: "harmful found", or "verdict total".
     pub(super) fn found(&self) -> String {
         self.label.as_ref().map_or("verdict total".into(), |label| format!("{label} found"))
     }
 
-    /// A sum of rewards with its unit: "60 harmful", or a plain number.
+    /// A sum of rewards in words: "60 harmful", or "a verdict total of 60".
     pub(super) fn sum(&self, sum: f64) -> String {
         match &self.label {
             Some(label) => format!("{} {label}", amount(sum)),
@@ -58,7 +59,7 @@ impl Wording {
     }
 
     /// An average reward: "70%" of binary verdicts, else a number. An interval stands beside it
-    /// unless it covers most of the scale.
+    /// unless it covers more than half of the scale.
     pub(super) fn mean(&self, interval: Interval) -> String {
         let tells = self.tells(interval);
         match (&self.label, tells) {
@@ -78,7 +79,7 @@ impl Wording {
         }
     }
 
-    /// All there was to find: "everything harmful".
+    /// All there was to find, in words: "everything harmful".
     pub(super) fn everything(&self) -> String {
         self.label.as_ref().map_or("all there was to find".into(), |label| format!("everything {label}"))
     }
@@ -91,8 +92,8 @@ impl Wording {
         }
     }
 
-    /// What the jury predicts for one item: "20% likely harmful". A single binary verdict gets no
-    /// interval, because it would always reach from no to yes.
+    /// What the jury predicts for one item: "20% likely harmful". A binary prediction gets no
+    /// interval, because the interval would nearly always reach from no to yes.
     pub(super) fn prediction(&self, interval: Interval) -> String {
         match &self.label {
             Some(label) => format!("{} likely {label}", percent(interval.mean.clamp(0.0, 1.0))),
@@ -105,8 +106,9 @@ impl Wording {
         interval.high - interval.low <= (self.scale.1 - self.scale.0) / 2.0
     }
 
-    /// About how many random checks would make an interval worth showing, to two digits, given that
-    /// it is of `checks`. Its width shrinks with the square root of their number.
+    /// About how many random checks would make an interval worth showing, rounded up to two digits.
+    /// The given interval is from `checks` random checks, and shrinks with the square root of their
+    /// number.
     pub(super) fn checks_needed(&self, interval: Interval, checks: u64) -> u64 {
         let ratio = (interval.high - interval.low) / ((self.scale.1 - self.scale.0) / 2.0);
         let needed = checks as f64 * ratio.max(1.0).powi(2);
@@ -115,7 +117,8 @@ impl Wording {
     }
 }
 
-/// A verdict in words: its own label, else the label for its reward, else the number.
+/// A verdict in words: its own label, else the label for its reward. On a scale without labels, yes
+/// or no for the ends. Else the number.
 pub(super) fn verdict_text(config: &Config, label: Option<&str>, reward: f64) -> String {
     let scale = config.reward.as_ref();
     let labels = scale.into_iter().flat_map(|scale| &scale.labels);

@@ -20,8 +20,8 @@ pub(crate) struct WebhookTarget {
 }
 
 impl WebhookTarget {
-    /// Parses a URL, or says why it cannot be used. Unless private addresses are allowed, it must
-    /// be https and public.
+    /// Parses a URL, or says why it cannot be used. Unless `private`, it must be https, and an IP
+    /// address in it must be public. Host names are checked by [`resolved`](Self::resolved).
     pub(crate) fn parse(url: &str, private: bool) -> Result<WebhookTarget, String> {
         if url.len() > LONGEST {
             return Err(format!("the URL has {} bytes, more than {LONGEST}", url.len()));
@@ -54,8 +54,8 @@ impl WebhookTarget {
         Ok(WebhookTarget { secure, host, port, path, authority: authority.as_str().into() })
     }
 
-    /// The addresses of the host that may be reached. The caller connects to one of these without
-    /// resolving the name again, which could give another address.
+    /// The addresses of the host, without private ones unless `private`. The caller connects to one
+    /// of them without resolving the name again, which could give another address.
     pub(crate) async fn resolved(&self, private: bool) -> Result<Vec<SocketAddr>, String> {
         let found: Vec<SocketAddr> = match self.host.parse::<IpAddr>() {
             Ok(address) => vec![(address, self.port).into()],
@@ -115,13 +115,16 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match segments {
-        // IPv4 addresses within IPv6 (mapped, NAT64, 6to4): the embedded address counts.
+        // IPv4 addresses within IPv6 (compatible, mapped, NAT64, 6to4): the embedded address
+        // counts.
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] => segments[6] != 0 && embedded(high, low),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
-        // Protocol assignments, Teredo and documentation.
+        // 2001::/23 is for protocol assignments and Teredo, 2001:db8::/32 and 3fff::/20 for
+        // documentation.
         [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
         [0x3fff, second, ..] => second >= 0x1000,
-        // Global unicast is 2000::/3. Loopback, link-local, unique local and multicast are outside.
+        // Global unicast is 2000::/3. Loopback, link-local, unique local and multicast are outside
+        // it.
         [first, ..] => (0x2000..0x4000).contains(&first),
     }
 }
@@ -221,7 +224,7 @@ mod tests {
         let target = WebhookTarget::parse("https://localhost/", false).unwrap();
         assert!(target.resolved(false).await.is_err());
         assert!(target.resolved(true).await.is_ok());
-        // Notations of 127.0.0.1 that only the system's resolver understands.
+        // These notations of 127.0.0.1 are understood by the system's resolver only.
         for url in ["https://2130706433/", "https://0x7f.1/", "https://127.1/"] {
             if let Ok(target) = WebhookTarget::parse(url, false) {
                 assert!(target.resolved(false).await.is_err(), "{url}");

@@ -1,10 +1,12 @@
 //! Webhooks: delivery of a queue's activity log to other systems as it grows.
 //!
-//! Every webhook has a cursor in the database that moves only after a successful delivery, so every
-//! entry arrives at least once and in order. A retry sends the same entries under the same id. One
-//! server at a time owns a webhook, by a lease of a minute; if it dies, another takes over. A
-//! failed delivery is retried after ever longer pauses. After days of failures the webhook is
-//! stopped until it is set up again.
+//! Every webhook has a cursor in the database, the last entry delivered. It moves only after a
+//! successful delivery, or when an administrator sets it. So every entry arrives at least once and
+//! in order. A retry sends the same entries under the same id.
+//!
+//! One server at a time delivers to a webhook, by a lease of a minute; if that server dies, another
+//! takes over. A failed delivery is retried after ever longer pauses, up to an hour. After days of
+//! failures, or an answer 410, the webhook is stopped until it is set up again.
 
 pub(crate) mod address;
 mod send;
@@ -23,11 +25,12 @@ use tokio::task::JoinSet;
 
 /// How often webhooks are checked for entries to send.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long running deliveries may take during shutdown.
+/// How long running deliveries may take when the server shuts down.
 const LAST: Duration = Duration::from_secs(5);
-/// The first and the longest pause before a retry, in seconds.
+/// The first and the longest pause before a retry, in seconds, without the random part.
 const RESTS: (u64, u64) = (1, 3600);
-/// The fewest failures before a webhook is stopped, however long they took.
+/// A webhook is stopped only if at least this many failures came before the last one. An answer 410
+/// stops it at once.
 const ENOUGH: u64 = 12;
 
 /// The body of a delivery: the queue, and entries of its log as `GET …/events` returns them.
@@ -38,9 +41,10 @@ struct WebhookMessage<'a> {
     events: EventPage,
 }
 
-/// Delivers to all webhooks until `end`, then releases their leases.
+/// Delivers to all webhooks until `end`, gives running deliveries five seconds, and then releases
+/// this server's leases.
 pub(crate) async fn deliver_all(app: App, end: impl Future<Output = ()>) {
-    // A random id of this server.
+    // A random id, under which this server holds leases.
     let holder = (RandomState::new().hash_one(std::process::id()) >> 1).max(1).cast_signed();
     let busy = Arc::<Mutex<HashSet<(String, String)>>>::default();
     let mut sending = JoinSet::new();
@@ -53,7 +57,7 @@ pub(crate) async fn deliver_all(app: App, end: impl Future<Output = ()>) {
         while sending.try_join_next().is_some() {}
         let asked = app.clone();
         let look = move || Ok((asked.0.service.webhooks(None)?, asked.0.service.now()?));
-        // An unreachable database is asked again later.
+        // If the database cannot be reached now, it is asked again at the next look.
         let Ok((hooks, now)) = app.wait(look).await else { continue };
         app.0.metrics.note_webhooks_off(hooks.iter().filter(|hook| hook.off).count());
         for hook in hooks {
@@ -77,8 +81,8 @@ pub(crate) async fn deliver_all(app: App, end: impl Future<Output = ()>) {
     let _ = app.wait(move || asked.0.service.give_back_webhooks(holder)).await;
 }
 
-/// Whether it is time to retry. A time further away than any pause was stored while the clock was
-/// wrong, and is ignored.
+/// Whether it is time to retry. A time over two hours ahead was stored while the clock was wrong,
+/// and is ignored.
 fn may_retry(next_try: i64, now: i64) -> bool {
     let longest = Duration::from_secs(RESTS.1 * 2).as_micros() as i64;
     next_try <= now || next_try - now > longest
@@ -88,7 +92,7 @@ fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Delivers to one webhook until nothing is left or a delivery fails.
+/// Delivers to one webhook until nothing is left, a delivery fails, or another server holds it.
 async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error> {
     loop {
         let (asked, of) = (app.clone(), hook.clone());
@@ -126,7 +130,7 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
     }
 }
 
-/// Why a delivery failed, and whether the receiver is gone for good (410).
+/// Why a delivery failed, and whether the receiver is gone for good (status 410).
 struct DeliveryFailure {
     why: String,
     gone: bool,
@@ -155,13 +159,13 @@ async fn attempt(
     }
 }
 
-/// The outcome of a failure: when to retry (exponential backoff with jitter), or to stop.
+/// The outcome of a failed delivery: when to retry (exponential backoff with jitter), or to stop.
 fn failure_outcome(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailure) -> DeliveryOutcome {
     let (first, longest) = RESTS;
     let rest = (first << hook.failures.min(20)).min(longest) * 1_000_000;
     let chance = RandomState::new().hash_one(now) % (rest / 5);
     let give_up = i64::try_from(app.0.settings.webhooks.give_up.as_micros()).unwrap_or(i64::MAX);
-    // Days with hardly any attempt are a jump of the clock, not a reason to stop.
+    // A long time with hardly any attempt is a jump of the clock, not a reason to stop.
     let tired = hook.failures >= ENOUGH
         && hook.failing_since.is_some_and(|since| now.saturating_sub(since) >= give_up);
     let next_try = now.saturating_add_unsigned(rest + chance);

@@ -1,6 +1,6 @@
 //! A minimal HTTP client for webhooks: one POST per connection, to an address that was checked
-//! before. It follows no redirects and reads only the status, so that it cannot be used to probe a
-//! network.
+//! before. It follows no redirects and gives its caller the status only, so that it cannot be used
+//! to probe a network.
 
 use super::address::WebhookTarget;
 use std::fmt::Write as _;
@@ -16,16 +16,16 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// The time limit for resolving and for connecting.
+/// The time limit for resolving the name, and for each attempt to connect.
 const REACH: Duration = Duration::from_secs(5);
-/// The time limit from connection to status.
+/// The time limit from the connection to the status, TLS handshake included.
 const ANSWER: Duration = Duration::from_secs(15);
-/// The most bytes of the response's head.
+/// The most bytes read of the response's head.
 const HEAD: usize = 16 << 10;
-/// The most addresses of a host that are tried.
+/// The most addresses of a host to which a connection is tried.
 const TRIED: usize = 3;
 
-/// Sends a body. Returns the status of the response, or why there is none.
+/// Sends `body` to a target. Returns the status of the response, or why there is none.
 pub(super) async fn post(
     target: &WebhookTarget,
     headers: &[(&str, String)],
@@ -72,7 +72,7 @@ async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
     Err(why)
 }
 
-/// Sends the request and reads the head of the response.
+/// Sends the request, reads the head of the response, and returns its status.
 async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8]) -> io::Result<u16> {
     stream.write_all(request).await?;
     stream.flush().await?;
@@ -92,7 +92,8 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8
     }
 }
 
-/// The status once the response's head is complete. Interim responses (1xx) are skipped.
+/// The status once the response's head is complete, else None. Interim responses (1xx) are removed
+/// from `head`.
 fn status(head: &mut Vec<u8>) -> io::Result<Option<u16>> {
     while let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") {
         let status = head
@@ -109,7 +110,7 @@ fn status(head: &mut Vec<u8>) -> io::Result<Option<u16>> {
     Ok(None)
 }
 
-/// The TLS configuration with the root certificates of browsers.
+/// The TLS configuration, with Mozilla's root certificates.
 static TRUST: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

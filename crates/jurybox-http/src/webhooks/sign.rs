@@ -19,12 +19,12 @@ pub(crate) fn signature(secret: &Secret, id: &str, seconds: i64, body: &[u8]) ->
     format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
 }
 
-/// A secret as text.
+/// A secret as text: `whsec_` and base64.
 pub(crate) fn to_text(secret: &Secret) -> String {
     format!("{PREFIX}{}", STANDARD.encode(secret.bytes()))
 }
 
-/// Parses a secret from text. The error does not repeat it.
+/// Parses a secret from text. The error does not contain the text.
 pub(crate) fn from_text(text: &str) -> Result<Secret, String> {
     let bytes = text.strip_prefix(PREFIX).and_then(|text| STANDARD.decode(text).ok());
     bytes.filter(|bytes| BYTES.contains(&bytes.len())).map(Secret::of).ok_or_else(|| {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_signature_is_that_of_the_standard() {
-        // The example of standardwebhooks.com.
+        // The example is from the specification (standardwebhooks.com).
         let secret = from_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let signed =
             signature(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_anybody_could_guess_is_refused() {
+    fn a_malformed_or_short_secret_is_refused() {
         for text in ["", "hunter2", "whsec_", "whsec_MTI0", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"]
         {
             let why = from_text(text).unwrap_err();

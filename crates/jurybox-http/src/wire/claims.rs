@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimBody {
     pub(crate) reviewer: Name,
-    /// How many items; by default the queue's `k`. A key without the roles `read` and `admin` gets
-    /// 100 at most.
+    /// How many items; by default the queue's `k`. If more than 100 are asked for without the role
+    /// `read` or `admin`, 100 are handed out.
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) k: Option<u32>,
     /// Only items with these tags.
@@ -26,8 +26,8 @@ pub(crate) struct ClaimBody {
 pub(crate) struct ClaimAnswer {
     /// The model that ranked the items, named by the last log entry it learnt from.
     pub(crate) model: u64,
-    /// The items, best first for the roles `read` and `admin`, else in an order that says nothing.
-    /// Fewer than asked for, or none, if the queue has no more.
+    /// The items. For the roles `read` and `admin` the best comes first; for others the order does
+    /// not depend on rank. Fewer than asked for, or none, if the queue has no more.
     pub(crate) claims: Vec<ClaimEntry>,
     /// Why there are fewer than asked for, although the queue may have more.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,11 +38,11 @@ pub(crate) struct ClaimAnswer {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ClaimLimit {
-    /// The key has neither the role `read` nor `admin`, and gets 100 items at most.
+    /// The caller has neither the role `read` nor `admin`, and asked for more than 100 items.
     Role,
     /// The reviewer would hold more than the queue's `max_held`: judge or release some first.
     MaxHeld,
-    /// The answer would exceed 8 MiB: claim again for more.
+    /// The payloads would exceed 8 MiB: claim again for more.
     Bytes,
 }
 
@@ -59,7 +59,7 @@ impl From<jurybox_server::LimitedBy> for ClaimLimit {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HeldItems {
     pub(crate) claims: Vec<HeldItem>,
-    /// How many more items the reviewer holds than fit into one answer (8 MiB). Absent if all are
+    /// How many items are not listed, because the answer would exceed 8 MiB. Absent if all are
     /// listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<u64>,
@@ -72,7 +72,7 @@ pub(crate) struct HeldItem {
     token: u64,
     #[schema(value_type = String, format = DateTime)]
     until: Time,
-    /// What the reviewer is shown.
+    /// The content shown to the reviewer. Absent if the item has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
@@ -94,7 +94,7 @@ pub(crate) struct ClaimEntry {
     /// When the lease ends.
     #[schema(value_type = String, format = DateTime)]
     until: Time,
-    /// The item's position in the claim, from 1. This field and `value`, `probability` and
+    /// The item's position in the claim, from 1. The fields `rank`, `value`, `probability` and
     /// `random_check` are absent without the role `read` or `admin`: a reviewer should judge
     /// without knowing them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,21 +104,21 @@ pub(crate) struct ClaimEntry {
     #[schema(value_type = Option<f64>)]
     #[expect(clippy::option_option, reason = "absent for reviewers, null for an item without a score")]
     value: Option<Option<f64>>,
-    /// The probability that the item was handed out.
+    /// The probability with which the item was chosen: 1, or the queue's rate for a random check.
     #[serde(skip_serializing_if = "Option::is_none")]
     probability: Option<f64>,
     /// Whether the item is a random check.
     #[serde(skip_serializing_if = "Option::is_none")]
     random_check: Option<bool>,
-    /// What the reviewer is shown.
+    /// The content shown to the reviewer. Absent if the item has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
 }
 
 impl ClaimEntry {
-    /// The items of a claim. Without the right to see ranks, they come without rank, value and
-    /// random-check mark, sorted by a hash of their id.
+    /// The items of a claim. Without `sees`, they come without rank, value, probability and
+    /// random-check mark, sorted by a hash of their ids.
     pub(crate) fn all(mut claims: Vec<jurybox_server::ClaimedItem>, sees: bool) -> Vec<ClaimEntry> {
         if !sees {
             claims.sort_by_cached_key(|claim| (hash_text(&claim.item), claim.item.clone()));
@@ -142,13 +142,13 @@ impl ClaimEntry {
 #[serde(deny_unknown_fields)]
 pub(crate) struct LeasesBody {
     pub(crate) reviewer: Name,
-    /// The items; all that the reviewer holds if empty. Items no longer held are ignored.
+    /// The items; if empty, all that the reviewer holds. Items no longer held are ignored.
     #[serde(default)]
     #[schema(max_items = 1000)]
     pub(crate) items: Vec<Name>,
 }
 
-/// An item that a reviewer skips: it is not handed to them again.
+/// An item that a reviewer skips. It is not handed to this reviewer again.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkipBody {

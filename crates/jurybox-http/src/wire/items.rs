@@ -14,8 +14,7 @@ use utoipa::ToSchema;
 /// Scores by evaluator; a missing score is null or left out.
 pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
 
-/// Reads an object and refuses duplicate keys, because it would be unclear which of two values
-/// counts.
+/// Reads an object and refuses duplicate keys, because it would be unclear which value counts.
 pub(crate) fn unique_keys<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
 where
     D: Deserializer<'de>,
@@ -47,41 +46,41 @@ where
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an item: an object with `id` and `scores`")]
 pub(crate) struct ItemBody {
-    /// Your id for the item. Sent again, it updates the same item.
+    /// Your id for the item. An item sent again under its id is updated.
     id: Name,
-    /// Its scores by evaluator; a missing score is null or left out.
+    /// The item's scores by evaluator; a missing score is null or left out.
     #[serde(default, deserialize_with = "unique_keys")]
     scores: ScoresByName,
-    /// What the reviewer is shown: any JSON.
+    /// The content shown to reviewers: any JSON.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
-    /// Its tags, such as its language. Claims can filter by them.
+    /// The item's tags, such as its language. Claims can filter by tags.
     #[serde(default, deserialize_with = "unique_keys")]
     tags: BTreeMap<Name, Name>,
-    /// From this time on, the item comes before all others.
+    /// From this time on, the item comes before all items that are not due.
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
-    /// The known answer of a test question, as a label or a reward. The desk does not show it; the
+    /// The known answer of a test question, as a label or a reward. The desk does not show it. The
     /// page about reviewers shows how often each answers correctly. Stored as the tag `golden`.
     golden: Option<Name>,
 }
 
 impl ItemBody {
-    /// Reads one line of a batch. An error gives the fault, with the item's id if that is
-    /// readable.
+    /// Reads one line of a stream. An error gives the item's id, if that is readable, and the
+    /// fault.
     pub(crate) fn read(bytes: &[u8]) -> Result<ItemBody, (Option<String>, String)> {
         read_entry(bytes)
     }
 }
 
-/// Reads one entry of a batch. An error gives the fault, with the id if that is readable.
+/// Reads one entry of a batch. An error gives the entry's id, if that is readable, and the fault.
 fn read_entry<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
     #[derive(Deserialize)]
     struct Called {
         id: Name,
     }
-    // serde would accept a list as an object with its fields in order.
+    // serde would read a list as an object with its fields in order.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err((None, "it is not an object".into()));
     }
@@ -91,7 +90,7 @@ fn read_entry<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, S
     })
 }
 
-/// The entries of a batch that cannot be read, with the answer for each.
+/// The entries of a batch that cannot be read, with an answer for each.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadableEntries {
     /// The JSON of each entry, as it was sent.
@@ -99,8 +98,8 @@ pub(crate) struct UnreadableEntries {
     pub(crate) rejected: Vec<RejectedItem>,
 }
 
-/// Reads the entries of a batch one by one, so that one unreadable entry does not spoil the others.
-/// A batch with more than the allowed number of entries is refused as a whole.
+/// Reads the entries of a batch one by one, so that one unreadable entry does not spoil the rest. A
+/// batch with too many entries is refused as a whole.
 pub(super) fn read_entries<T: DeserializeOwned>(
     name: &str,
     many: &[&RawValue],
@@ -161,8 +160,8 @@ pub(crate) struct SeveralItems {
 }
 
 impl ItemsBody {
-    /// Reads one item, or several with their unreadable entries. The form is decided by the
-    /// presence of `items`.
+    /// Reads one item, or a list of items, apart from entries of the list that cannot be read. A
+    /// body with the field `items` is a list.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<ItemBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(expecting = "an item, or an object with `items`")]
@@ -200,7 +199,7 @@ impl ScoresBody {
     }
 }
 
-/// The numbers of added, updated and refused items.
+/// The numbers of added, updated and unchanged items, and the refused ones.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct ItemsAnswer {
     /// How many items are new.
@@ -220,7 +219,7 @@ pub(crate) struct ItemsAnswer {
 /// An entry that was refused, and why.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RejectedItem {
-    /// Its id, or if that is unreadable its position: `items[2]`, `verdicts[2]` or `line 3`.
+    /// The entry's id; if that is unreadable its position: `items[2]`, `verdicts[2]` or `line 3`.
     pub(crate) id: String,
     pub(crate) why: String,
 }

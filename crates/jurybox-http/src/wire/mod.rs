@@ -1,5 +1,4 @@
-//! The request and answer bodies of the API as types. Their limits are also those of the OpenAPI
-//! document.
+//! The request and answer bodies of the API as types. The OpenAPI document is made from them.
 
 mod claims;
 mod items;
@@ -67,7 +66,7 @@ impl std::ops::Deref for Name {
     }
 }
 
-/// A whole number that JSON represents exactly: at most 2^53 - 1.
+/// A whole number from 0 to 2^53 - 1, which JSON represents exactly.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(try_from = "u64")]
 pub(crate) struct JsonInteger(pub(crate) u64);
@@ -81,12 +80,12 @@ impl TryFrom<u64> for JsonInteger {
     }
 }
 
-/// The number as JSON can hold it: none for NaN and infinities, 0 for -0.
+/// A number as JSON can hold it: None for NaN and infinities, 0 for -0.
 pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value + 0.0)
 }
 
-/// A filter of items: for each tag named, the item has one of the values.
+/// A filter of items. An item fits if, for each tag named, it has one of the values.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub(crate) struct TagFilter(#[schema(inline)] BTreeMap<String, Vec<String>>);

@@ -1,8 +1,9 @@
-//! The settings and the state of a queue, in and out.
+//! The settings and the state of a queue, as requests and answers have them.
 //!
-//! Settings are read and written under the names of the API, which differ in part from the stored
-//! names ([`RENAMED`]). Types that are never constructed describe nested settings with their limits
-//! for the OpenAPI document. Tests compare both.
+//! Settings are read and written under the names of the API, of which three differ from the stored
+//! names ([`RENAMED`]). Types that are never constructed describe nested settings and their limits
+//! for the OpenAPI document. A test compares the top-level names of the document with those read
+//! and written.
 
 use super::Name;
 use crate::problem::Problem;
@@ -13,18 +14,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// An evaluator: it gives items scores.
+/// An evaluator: a source of scores for items.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) struct EvaluatorSettings {
     name: Name,
-    /// Whether a high or a low score stands for a high reward.
+    /// Whether a high or a low score stands for a high reward; `high` by default.
     #[schema(required = false)]
     direction: ScoreDirection,
 }
 
-/// The direction of an evaluator's scores; `high` by default.
+/// The direction of an evaluator's scores.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ScoreDirection {
@@ -37,9 +38,9 @@ pub(crate) enum ScoreDirection {
 #[serde(untagged)]
 #[expect(dead_code, reason = "for the OpenAPI document")]
 pub(crate) enum PolicySettings {
-    /// Such as `adaptive` or `adaptive(forget=true)`.
+    /// A text, such as `adaptive` or `adaptive(forget=true)`.
     Text(String),
-    /// Such as `{"name": "adaptive", "options": {"forget": true}}`.
+    /// Name and options, such as `{"name": "adaptive", "options": {"forget": true}}`.
     Parts(PolicyParts),
 }
 
@@ -59,9 +60,9 @@ pub(crate) struct PolicyParts {
 pub(crate) enum ModeSetting {
     /// Items are accepted and can be claimed.
     Open,
-    /// Items are accepted; none can be claimed.
+    /// Items are accepted; none can be claimed. Verdicts are accepted.
     Paused,
-    /// No items are accepted; waiting ones can be claimed.
+    /// No new items are accepted; waiting ones can be claimed.
     Draining,
 }
 
@@ -81,7 +82,7 @@ pub(crate) struct RewardSettings {
 }
 
 /// The roles of the columns in files of items. Commands that read files into the queue use these
-/// roles by default, and store the roles they are given.
+/// roles by default, and store the roles that they are given.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the OpenAPI document")]
@@ -89,8 +90,8 @@ pub(crate) struct FileColumnRoles {
     /// The column with the items' ids.
     #[schema(min_length = 1)]
     id: String,
-    /// Columns with tags, by tag. The tag `golden` names the column with the known answers of
-    /// golden items.
+    /// Columns with tags, by tag. The column of the tag `golden` has the known answers of golden
+    /// items.
     #[schema(required = false)]
     tags: BTreeMap<String, String>,
     /// The columns that reviewers are shown.
@@ -117,15 +118,15 @@ pub(crate) struct SettingsBody(#[serde(with = "QueueChange")] pub(crate) ConfigC
 #[serde(remote = "ConfigChange", deny_unknown_fields)]
 #[schema(as = QueueChange)]
 pub(crate) struct QueueChange {
-    /// The evaluators that score items. They can be added and removed while a queue lives; one that
-    /// stays keeps its direction.
+    /// The evaluators that score items. They can be added and removed while a queue exists. An
+    /// evaluator that stays keeps its direction.
     #[serde(default)]
     #[schema(value_type = Option<Vec<EvaluatorSettings>>, min_items = 1, max_items = 2048)]
     evaluators: Option<Evaluators>,
     #[serde(default)]
     #[schema(value_type = Option<PolicySettings>)]
     policy: Option<Spec>,
-    /// How many items a claim gets that names no number.
+    /// How many items a claim gets if it does not say how many.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1000)]
     k: Option<u32>,
@@ -133,11 +134,12 @@ pub(crate) struct QueueChange {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 31_536_000)]
     lease_seconds: Option<u32>,
-    /// How many different reviewers judge each item. Where they disagree, more are asked.
+    /// How many different reviewers judge each item. If their rewards differ, `2 * quorum - 1`
+    /// reviewers judge it, and the median decides.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 9)]
     quorum: Option<u8>,
-    /// How much an item's value grows per day while it waits.
+    /// How much an item's value grows per day while it waits, in units of the value.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 1_000_000)]
     ageing_per_day: Option<f64>,
@@ -145,20 +147,20 @@ pub(crate) struct QueueChange {
     #[serde(default, rename = "random_check_rate")]
     #[schema(rename = "random_check_rate", minimum = 0, maximum = 1)]
     random_check_rate: Option<f64>,
-    /// The largest share of a claim that random checks may take before the best items follow.
+    /// The largest share of claimed items that random checks may take before the best items.
     #[serde(default, rename = "random_check_share")]
     #[schema(rename = "random_check_share", minimum = 0, maximum = 1)]
     random_check_share: Option<f64>,
-    /// After this many seconds the jury learns from an item with the scores it has, even if some
-    /// are still missing.
+    /// After this many seconds the jury takes an item's scores into account, even if some are still
+    /// missing. A claim makes the jury do so at once.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 31_536_000)]
     settle_seconds: Option<u32>,
-    /// For this many seconds a verdict can be undone without a trace; then the jury learns from it.
+    /// For this many seconds a verdict can be undone; then the jury learns from it.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 31_536_000)]
     undo_seconds: Option<u32>,
-    /// After this many days payloads are deleted; 0 for never.
+    /// Payloads are deleted this many days after they were sent; 0 for never.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 36_500)]
     payload_days: Option<u32>,
@@ -166,20 +168,20 @@ pub(crate) struct QueueChange {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 16_777_216)]
     max_payload: Option<u32>,
-    /// How many items a reviewer can hold at once, or `k` if that is more; 100 in a new queue.
+    /// How many items a reviewer can hold at once; if `k` is more, `k`. 100 in a new queue.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1_000_000)]
     max_held: Option<u32>,
     #[serde(default, rename = "mode")]
     #[schema(rename = "mode", value_type = Option<ModeSetting>)]
     mode: Option<QueueMode>,
-    /// The scale of rewards, or null for none. Without one, rewards lie within 0 to 1, or within
-    /// the range that the queue has already taken. Every current verdict must fit a new scale.
+    /// The scale of rewards, or null for none. Without one, rewards must be from 0 to 1, or within
+    /// the range of earlier rewards. Every current verdict must fit a new scale.
     #[serde(default, deserialize_with = "null_or_scale")]
     #[schema(value_type = Option<RewardSettings>)]
     reward: Option<Option<VerdictScale>>,
     /// The names of evaluators whose scores count as missing in the ranking. The jury keeps
-    /// learning about them, so that unmuting one loses nothing.
+    /// learning about them.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Name>>, max_items = 2048)]
     muted: Option<Vec<String>>,
@@ -192,13 +194,13 @@ pub(crate) struct QueueChange {
     columns: Option<FileColumns>,
 }
 
-/// Tells a scale that is set to null from one that is left out.
+/// Tells a scale that is set to null (`Some(None)`) from one that is left out (`None`).
 #[expect(clippy::option_option, reason = "left out, null and a scale differ")]
 fn null_or_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<VerdictScale>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
-/// The settings that a PUT asks for: those of its body, and the defaults of a new queue.
+/// The settings that a PUT asks for: those of its body, and defaults for the rest.
 pub(crate) fn config(mut change: ConfigChange) -> Result<Config, Problem> {
     let evaluators = change.evaluators.take().ok_or_else(|| {
         Problem::new(
@@ -235,11 +237,11 @@ pub(crate) struct QueueProgress {
     counts: QueueCounts,
     /// The number of the last log entry.
     head: u64,
-    /// The model that ranks, named by the last log entry it learnt from.
+    /// The ranking model, named by the last log entry that it learnt from.
     model: u64,
-    /// Checkpoints found to differ between servers. Any number but 0 is an alarm.
+    /// The number of checkpoints found to differ between servers. Any number but 0 is an alarm.
     mismatches: u64,
-    /// Warnings about the change just made.
+    /// Warnings about the change that this request has made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -254,7 +256,7 @@ pub(crate) struct QueueCounts {
     /// Open items that a reviewer holds.
     leased: u64,
     closed: u64,
-    /// Current verdicts: revised and undone ones are not counted.
+    /// Current verdicts, without revised and undone ones.
     verdicts: u64,
 }
 
@@ -273,7 +275,7 @@ impl QueueState {
         QueueState { config, now: QueueProgress { name, counts, head, model, mismatches, warnings } }
     }
 
-    /// Adds warnings about evaluators that the change removed.
+    /// Adds a warning for each evaluator that the change removed.
     pub(crate) fn after(mut self, before: &Config) -> Self {
         self.now.warnings = self.config.warnings_after(before);
         self
@@ -326,8 +328,7 @@ mod tests {
         assert_eq!(fields, documented());
     }
 
-    /// A queue stored by an earlier version has three settings under names that the API no longer
-    /// shows.
+    /// The database stores three settings under other names than the API shows.
     #[test]
     fn a_stored_queue_is_shown_under_the_names_of_the_api() {
         let stored =

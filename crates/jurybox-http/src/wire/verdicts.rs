@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// Verdicts to record. Errors in one verdict concern that one only; the others are recorded.
+/// Verdicts to record. A verdict with an error is refused; the others are recorded.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the schema; each verdict is parsed by itself")]
@@ -16,7 +16,7 @@ pub(crate) struct VerdictsBody {
 }
 
 impl VerdictsBody {
-    /// Reads the verdicts of a body, and those of them that cannot be read.
+    /// Reads the verdicts of a body, apart from those that cannot be read.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<VerdictBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields, expecting = "an object with `verdicts`")]
@@ -36,15 +36,15 @@ impl VerdictsBody {
     expecting = "a verdict: an object with `id`, `item`, `reviewer` and `reward` or `label`"
 )]
 pub(crate) struct VerdictBody {
-    /// Your id for the verdict. Sent twice, it counts once.
+    /// Your id for the verdict. A verdict sent twice under its id counts once.
     id: Name,
     item: Name,
     reviewer: Name,
     /// The token of the claim, if the item was claimed.
     #[schema(value_type = Option<u64>, minimum = 0, maximum = 9_007_199_254_740_991_u64)]
     token: Option<JsonInteger>,
-    /// The verdict as a number on the queue's scale (`reward`); without a scale, from 0 to 1 or
-    /// within the range of earlier rewards. May be left out if the label has a reward.
+    /// The verdict as a number on the queue's scale (`reward`). Without a scale it must be from 0
+    /// to 1, or within the range of earlier rewards. May be left out if the label has a reward.
     reward: Option<f64>,
     /// The verdict as a label, such as `harmful`.
     label: Option<Name>,
@@ -68,8 +68,8 @@ pub(crate) enum SourceField {
     Reviewer,
     /// A person who overrules earlier verdicts; needs the role `admin`.
     Appeal,
-    /// A rule or a program. It closes the item, and the jury does not learn from it; needs the role
-    /// `write` too.
+    /// A rule or a program. The verdict closes the item, and the jury does not learn from it. Needs
+    /// the role `write` besides `review`.
     Automatic,
 }
 

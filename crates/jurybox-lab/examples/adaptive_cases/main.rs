@@ -1,4 +1,4 @@
-//! Cases in which `adaptive` once failed, each with one figure.
+//! Cases in which `adaptive` once failed, with figures of what it does now.
 //!
 //! ```text
 //! cargo run --release -p jurybox-lab --example adaptive_cases -- \
@@ -25,7 +25,7 @@ const K: usize = 5;
 type Rng = ChaCha8Rng;
 /// A reward, and the evaluators' scores of the item.
 type Item = (f64, Vec<f64>);
-/// Runs a case on a number of simulated worlds, and returns its figure.
+/// Runs a case on a number of simulated worlds, and returns its figures as text.
 type Case = fn(u64) -> String;
 
 fn main() {
@@ -103,7 +103,7 @@ fn learn(jury: &mut Jury, table: &[f64], rewards: &[f64], items: impl Iterator<I
     }
 }
 
-/// Simulates a number of rounds. Returns the mean true reward of their picks.
+/// Simulates a number of rounds. Returns the mean true reward of a pick.
 fn play(
     jury: &mut Jury,
     rounds: u64,
@@ -152,7 +152,7 @@ fn zeros(worlds: u64) -> String {
         let order = TopK::of(&values(&jury), 40);
         learn(&mut jury, &table, &rewards, order[..30].iter().copied(), 0);
         let (before, after) = (&order[30..], values(&jury));
-        // Among the items that were not reviewed.
+        // The items that were not reviewed.
         let unseen: Vec<f64> = after
             .iter()
             .enumerate()
@@ -163,7 +163,7 @@ fn zeros(worlds: u64) -> String {
 }
 
 fn wrong_way(worlds: u64) -> String {
-    // The normal quantile of 0.15.
+    // Below the normal quantile of 0.15.
     let world = |rng: &mut Rng| {
         let quality = normal(rng);
         (
@@ -264,7 +264,7 @@ fn offset(worlds: u64) -> String {
         let (_, table) = round(500, &mut rng, &world);
         let jury = shown(&table, 6);
         let fitted = jury.fit();
-        // Standard deviation of the good evaluators' scores is sqrt(2), of the useless one's 1.
+        // The standard deviation of the good evaluators' scores is sqrt(2), of the useless one's 1.
         let scatter = [2_f64.sqrt(), 2_f64.sqrt(), 2_f64.sqrt(), 2_f64.sqrt(), 2_f64.sqrt(), 1.0];
         let weights: Vec<f64> = fitted
             .weights()
@@ -328,7 +328,7 @@ fn intervals(worlds: u64) -> String {
         let worth = normal(rng);
         ((3.0 + 1.2 * worth).round().clamp(1.0, 5.0), scored(worth, rng))
     };
-    // The normal quantile of 0.95.
+    // Above the normal quantile of 0.95.
     let yes = |rng: &mut Rng| {
         let worth = normal(rng);
         (f64::from(worth > 1.645), scored(worth, rng))

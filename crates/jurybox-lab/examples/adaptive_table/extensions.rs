@@ -1,8 +1,9 @@
-//! The extensions that the paper lists, where they should help and where they are not needed.
+//! The extensions that the paper lists ("Top K Ranking for Multi-Armed Bandit with Noisy
+//! Evaluations"), where they should help and where they are not needed.
 //!
 //! Richer evaluation functions and noise that depends on the reward are covered by `curve=spline`,
-//! the default; items that stay until picked by
-//! [`Jury::round_from_pool`](jurybox::Jury::round_from_pool), which observes each once.
+//! the default. Items that stay until picked are covered by
+//! [`Jury::round_from_pool`](jurybox::Jury::round_from_pool), which observes each item once.
 
 use super::worlds::{ITEMS, J, K, TableQueue, TableSetting};
 use super::{Contestant, runs};
@@ -33,7 +34,8 @@ pub(crate) fn show(count: u64) {
     println!();
 }
 
-/// Prints the mean gain of the second over the first, in percent, with its interval over the runs.
+/// Prints the mean gain of the second number over the first, in percent, with its interval over the
+/// runs.
 fn row(name: &str, rewards: &[[f64; 2]]) {
     let n = rewards.len() as f64;
     let base = rewards.iter().map(|run| run[0]).sum::<f64>() / n;
@@ -61,7 +63,8 @@ fn fresh_items(setting: TableSetting, name: &str, seed: u64) -> f64 {
     sum
 }
 
-/// Reward with items that stay until they are picked; as many arrive as were picked.
+/// Reward with items that stay until they are picked; as many arrive as were picked. Each item is
+/// observed once if `once`, else in every round.
 fn staying_items(setting: TableSetting, name: &str, once: bool, seed: u64) -> f64 {
     let mut world = TableQueue::new(setting, seed);
     let mut contestant = seated(name, &world);

@@ -7,9 +7,9 @@
 //!
 //! `--policy 'adaptive(forget=false)'` tests another policy on the synthetic data.
 //!
-//! All contestants meet the same rounds. Synthetic: K = 10 of 60 items, ten evaluators, 2000
-//! rounds. Real (skipped without `--data`): replays of one pool in which no row is reviewed twice;
-//! see `real.rs`.
+//! All contestants meet the same rounds. Synthetic data: K = 10 of 60 items, ten evaluators, 2000
+//! rounds (300 for extensions). Real data (skipped without `--data`): replays of one pool in which
+//! no row is reviewed twice; see `real.rs`.
 #![expect(clippy::print_stdout, reason = "an example prints its table")]
 
 mod extensions;
@@ -26,7 +26,7 @@ use worlds::{ITEMS, J, K, ROUNDS, TableLink, TableQueue, TableSetting};
 /// A jury, or a reference rule that values items by the scores shown so far.
 enum Contestant {
     Jury(Box<(Jury, ChaCha8Rng)>),
-    /// The mean of standardised scores, with the moments of all rounds including the current one.
+    /// The mean of standardised scores, by the moments of all rounds including the current one.
     ZMean(Standard),
 }
 
@@ -104,7 +104,8 @@ fn main() {
     }
 }
 
-/// The sums of one contestant over a run: all rounds, late rounds, first fifty rounds, and regret.
+/// The sums of one contestant over a run: regret, and rewards of all, late, and the first 50
+/// rounds.
 #[derive(Clone, Default)]
 struct ShareTally {
     regret: f64,
@@ -160,7 +161,7 @@ fn synthetic(settings: &RunSettings) {
             print!(" |");
             (1..5).for_each(|c| print!(" {:8.4}", share(c, part)));
         }
-        // Both meet the same rounds, so the interval is that of the mean difference.
+        // Policy and oracle meet the same rounds, so the interval is that of the mean difference.
         let n = tallies.len() as f64;
         let differences: Vec<f64> = tallies.iter().map(|t| t[1].all - t[0].all).collect();
         let mean = differences.iter().sum::<f64>() / n;
@@ -171,7 +172,8 @@ fn synthetic(settings: &RunSettings) {
     println!();
 }
 
-/// Tallies of the oracle, adaptive, z-mean, esag with known sigma, and lin-ucb.
+/// The sums of the oracle, the policy under test, z-mean, esag with known noise levels, and
+/// lin-ucb.
 fn one_world(setting: TableSetting, policy: &Spec, seed: u64) -> Vec<ShareTally> {
     let mut world = TableQueue::new(setting, seed);
     let glm = if setting.link == TableLink::Identity { "" } else { "glm-" };
@@ -217,7 +219,7 @@ fn runs<T: Send>(count: u64, one: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Prints the mean time per round over a whole run, refits included, beside that of lin-ucb.
+/// Prints the mean time per round over whole runs, refits included, beside that of lin-ucb.
 fn cost() {
     let mut world = TableQueue::new(TableSetting::linear(1.0), 1);
     let rounds: Vec<worlds::TableRound> = (0..ROUNDS).map(|_| world.next()).collect();

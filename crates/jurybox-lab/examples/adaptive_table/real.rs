@@ -1,8 +1,8 @@
 //! Replays of real data sets from a directory of CSV files; missing files are skipped.
 //!
-//! Each set is one pool in which no row is reviewed twice: ten picks a step, 200 labels a run, and
-//! each run has another random 80% of the rows. Figures are best shares, `(reward - uniform) /
-//! (best possible - uniform)`.
+//! Each set is one pool in which no row is reviewed twice. A step has ten picks, a run has 200
+//! labels, and each run has another random 80% of the rows. Figures are best shares, `(reward -
+//! uniform) / (best possible - uniform)`.
 
 use jurybox::{Spec, policies};
 use jurybox_files::{Roles, Table};
@@ -38,7 +38,7 @@ const PAIRS: &[&str] = &[
     "DAN-ENU", "ENU-DAN", "ENU-SVE",
 ];
 
-/// Policies with columns of their own; the best of all others has one too.
+/// Policies and references with a column each.
 const SHOWN: [&str; 5] = ["z-mean", "average", "esag", "lin-ucb", "ridge"];
 
 pub(crate) fn show(directory: &Path, runs: usize, only: &str) {
@@ -94,7 +94,7 @@ fn row(name: &str, outcome: &ReplayOutcome) -> f64 {
     share(adaptive)
 }
 
-/// The data sets that are in the directory; parts of files are written to `aside`.
+/// The data sets, whether their files exist or not; parts of files are written to `aside`.
 fn sets(directory: &Path, aside: &Path) -> Vec<RealSet> {
     let owned = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).into()).collect() };
     // Every numeric column is an evaluator, except these.
@@ -128,7 +128,7 @@ fn sets(directory: &Path, aside: &Path) -> Vec<RealSet> {
     sets
 }
 
-/// Writes the rows of one language pair to a file. Writes nothing if the whole cannot be read.
+/// Writes the rows of one language pair to a file. Writes nothing if the whole file cannot be read.
 fn part(whole: &Path, pair: &str, aside: &Path) -> PathBuf {
     let path = aside.join(format!("{pair}.csv"));
     let unpacked = std::process::Command::new("gzip").arg("-dc").arg(whole).output();

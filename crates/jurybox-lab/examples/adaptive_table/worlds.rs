@@ -28,11 +28,11 @@ pub(crate) struct TableSetting {
     pub missing: f64,
     /// The first three evaluators are uninformative, the next two have a negative gain.
     pub useless: bool,
-    /// Noise levels are swapped halfway.
+    /// Halfway, the order of the noise levels is reversed.
     pub swap: bool,
-    /// Growth of the noise with the reward: sigma (1 + growth r).
+    /// Growth of the noise with the reward r: sigma (1 + growth r). Identity link only.
     pub growth: f64,
-    /// Evaluators score a power of the reward, with ln p from U[-bent, bent].
+    /// Evaluators score r^p instead of r, with ln p from U[-bent, bent]. Identity link only.
     pub bent: f64,
 }
 
@@ -60,14 +60,14 @@ pub(crate) struct TableQueue {
     pub sigma: Vec<f64>,
     intercept: Vec<f64>,
     power: Vec<f64>,
-    /// The oracle's weights.
+    /// The oracle's weights, for correlated errors too.
     weights: Vec<f64>,
 }
 
 pub(crate) struct TableRound {
     pub scores: Vec<f64>,
     pub rewards: Vec<f64>,
-    /// The oracle's values.
+    /// The oracle's value of each item.
     pub oracle: Vec<f64>,
 }
 
@@ -92,8 +92,8 @@ impl TableQueue {
         world
     }
 
-    /// Computes w = Sigma^-1 alpha / (alpha' Sigma^-1 alpha), with equal correlations of the first
-    /// six.
+    /// Computes w = Sigma^-1 alpha / (alpha' Sigma^-1 alpha), where Sigma is the covariance of the
+    /// errors. The errors of the first six evaluators have equal correlations.
     fn weigh(&mut self) {
         let rho = self.setting.rho;
         let unit: Vec<f64> = self.alpha.iter().zip(&self.sigma).map(|(a, s)| a / s).collect();
@@ -157,8 +157,8 @@ impl TableQueue {
             .collect()
     }
 
-    /// The oracle's value: Lemma 1 on the inverse link. With missing scores, the exact posterior
-    /// mean of r = |N(0,1)|.
+    /// The oracle's value: the paper's Lemma 1 on the inverse link. With missing scores and the
+    /// identity link, the exact posterior mean of r = |N(0, 1)|.
     fn judge(&self, row: &[f64]) -> f64 {
         if self.setting.link != TableLink::Identity {
             return row.iter().zip(&self.weights).map(|(x, w)| w * (x / (1.0 - x)).ln()).sum();
@@ -173,8 +173,8 @@ impl TableQueue {
             sum += gain * (x - self.intercept[j]);
         }
         let (mean, deviation) = (sum / precision, (1.0 / precision).sqrt());
-        // The mean of a normal cut at zero: mean + deviation * phi(t) / Phi(t), far below by Mill's
-        // ratio.
+        // The mean of a normal cut at zero: mean + deviation * phi(t) / Phi(t); for t of -30 or
+        // less by Mills' ratio.
         let t = mean / deviation;
         let density = (-0.5 * t * t).exp() / (2.0 * std::f64::consts::PI).sqrt();
         let above = 0.5 * libm::erfc(-t / 2_f64.sqrt());
@@ -193,8 +193,7 @@ pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
 /// A standard normal truncated to an interval around zero.
 fn truncated(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
     loop {
-        // Rejection from the uniform where the interval is narrow, from the normal where it is
-        // wide.
+        // Rejection from the uniform in a narrow interval, from the normal in a wide one.
         let (x, keep) = if high - low < 3.0 {
             let x = low + (high - low) * uniform(rng);
             (x, (-0.5 * x * x).exp())

@@ -1,10 +1,13 @@
 //! Tests of the coverage of off-policy intervals, on simulated logs with known truth.
 //!
-//! The log ranks by a mediocre evaluator and explores whole rounds with probability eps. Unpicked
-//! rows carry no probability, unless `all_carry`. The reward is a curve in what the scores measure,
-//! so that the linear model of the doubly robust estimate is wrong. The target is a better, fixed
-//! mix of the evaluators, or a policy that learns from the log. The truth is its reward per pick on
-//! fresh rounds; for a learner, on fresh rounds for every round of the log.
+//! The log picks the K items with the highest scores of one mediocre evaluator, and in a share eps
+//! of the rounds K random items instead. Unpicked rows carry no probability, unless `all_carry` is
+//! set. The target is a better, fixed mix of the evaluators, or a policy that learns from the log.
+//! The truth is its reward per pick on fresh rounds. A learner is given fresh rounds at the state
+//! that it has in each round of the log.
+//!
+//! [`RewardLaw::Curve`] is a curve in what the scores measure, so that the linear model of the
+//! doubly robust estimate (DR) is wrong.
 
 use super::estimators::{LoggedEvidence, PolicyEstimates};
 use super::linearized::LinearizedEstimate;
@@ -32,9 +35,9 @@ pub(super) struct SimulatedLog {
     pub(super) eps: f64,
     pub(super) learning: Option<&'static str>,
     pub(super) reward: RewardLaw,
-    /// Whether unpicked rows carry a probability too.
+    /// Whether unpicked rows of positive probability carry it too.
     pub(super) all_carry: bool,
-    /// Probability of a pick without reward to have no verdict.
+    /// Probability that the verdict on a picked item with reward 0 is not recorded.
     pub(super) lost: f64,
 }
 
@@ -43,11 +46,11 @@ pub(super) struct SimulatedLog {
 pub(super) enum RewardLaw {
     /// A curve in the item's latent value, with a little noise.
     Curve,
-    /// Whether that curve is above 1.
+    /// 1 if that curve is above 1, else 0.
     YesNo,
-    /// 1 with probability 1 / (1 + exp(rareness - 1.5 worth)), else 0.
+    /// 1 with probability 1 / (1 + exp(c - 1.5 worth)), else 0. The number is c.
     Rare(f64),
-    /// Rare rewards of different sizes: most near 1, some 10.
+    /// As rare as `Rare`, but exp(N(0, 1)) instead of 1, and at most 10.
     Severity(f64),
 }
 
@@ -139,7 +142,7 @@ impl SimulatedLog {
         sum / (rounds * self.k) as f64
     }
 
-    /// Simulates one log. Returns the estimates, the line of the outcome, and the truth.
+    /// Simulates one log. Returns all estimates, the line of the outcome, and the truth.
     fn one(&self, seed: u64, fixed_truth: f64) -> (PolicyEstimates, OffPolicyLine, f64) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let log = self.log(&mut rng);
@@ -240,27 +243,27 @@ impl SimulatedLog {
     }
 }
 
-/// Results over many logs: mostly shares of intervals that hold the truth.
+/// Means over many logs; shares are from 0 to 1.
 #[derive(Debug)]
 struct Coverage {
     truth: f64,
     overlap: f64,
     /// Share of logs with a figure.
     figures: f64,
-    /// Share of figures or bounds that hold the truth.
+    /// Share of figures or bounds that hold the truth, of those that were given.
     shown: f64,
-    /// Share of figures or bounds that lie wholly below the truth.
+    /// Share of figures or bounds that lie wholly below the truth, of those that were given.
     below: f64,
     /// Share of Student's intervals of DR that hold the truth.
     student: f64,
-    /// Width of the interval of DR over that of Student's.
+    /// Mean width of the interval of DR over the mean width of Student's.
     wider: f64,
-    /// Coverage of IPS, SNIPS, DR, SNDR, clipped DR with its stated bias, and bounds.
+    /// Coverage over all logs of IPS, SNIPS, DR, SNDR, clipped DR with its stated bias, and bounds.
     estimators: [f64; 6],
     /// Bias of IPS, SNIPS, DR and clipped DR.
     bias: [f64; 4],
     half_width: f64,
-    /// Half width of the figure as shown where unpicked rows carry no probability.
+    /// Half width of the DR interval, widened to hold the bounds.
     widened: f64,
 }
 
@@ -277,14 +280,14 @@ fn plain(items: usize, k: usize, rounds: usize, eps: f64) -> SimulatedLog {
     }
 }
 
-/// Of 100 intervals of 95%, 87 or fewer hold the truth once in 400 tests (binomial).
+/// Of 100 intervals of 95%, 87 or fewer hold the truth about once in 700 tests (binomial).
 #[test]
 fn what_is_shown_holds_the_truth_with_overlap() {
     let world = plain(20, 5, 120, 0.5);
     let covered = world.covered(100);
     assert!(covered.shown > 0.87 && covered.estimators[2] > 0.87, "{covered:?}");
-    // A figure is refused without reason if the mean weight is two standard errors low: 3 in 100
-    // logs, and 11 or more of 100 less than once in 1,000 tests.
+    // A figure is refused without need if the mean weight is two standard errors low: in about 3 of
+    // 100 logs. 11 or more refusals of 100 happen less than once in 1,000 tests.
     assert!(covered.figures > 0.89, "{covered:?}");
 }
 
@@ -297,7 +300,7 @@ fn what_is_shown_holds_the_truth_of_a_learner() {
     assert!(covered.shown > 0.87 && covered.figures > 0.8, "{covered:?}");
 }
 
-/// Without overlap the usual estimates are confident and wrong; bounds are given, and hold.
+/// Without overlap the interval of IPS is confident and wrong; bounds are given, and hold.
 #[test]
 fn without_overlap_there_are_bounds_and_they_hold() {
     let world = SimulatedLog { reward: RewardLaw::YesNo, ..plain(10, 1, 200, 0.0) };
@@ -307,8 +310,8 @@ fn without_overlap_there_are_bounds_and_they_hold() {
     assert!(covered.estimators[0] < 0.05, "inverse propensity cannot be right here: {covered:?}");
 }
 
-/// Prints the book's table of coverage: `cargo test --workspace --lib offpolicy::coverage --
-/// --ignored --nocapture`.
+/// Prints a table of `experiments/results/off-policy.md`: `cargo test -p jurybox-lab --lib
+/// offpolicy::coverage -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book: minutes"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -329,7 +332,7 @@ fn coverage_table() {
             }));
         }
     }
-    // Short logs with full overlap.
+    // Shorter logs, and one with less exploration, in which the target has full overlap.
     worlds.extend(
         [(50, 0.5), (100, 0.3), (100, 0.2), (400, 0.3)].map(|(rounds, eps)| plain(10, 1, rounds, eps)),
     );
@@ -356,9 +359,8 @@ fn coverage_table() {
     }
 }
 
-/// Rare rewards, with a probability on every row: Student's interval is too short, and mostly too
-/// low. Of 100 intervals that are too low 2.5 times in 100, 9 or more are less than once in 1,000
-/// tests.
+/// Rare rewards, with a probability on every row: Student's interval is too short. Of 100 intervals
+/// that lie below the truth with probability 2.5%, 9 or more do less than once in 1,000 tests.
 #[test]
 fn what_is_shown_holds_the_truth_of_rare_rewards() {
     let world = SimulatedLog { reward: RewardLaw::Rare(5.0), all_carry: true, ..plain(20, 5, 100, 0.3) };
@@ -368,8 +370,8 @@ fn what_is_shown_holds_the_truth_of_rare_rewards() {
     assert!(covered.figures > 0.5, "{covered:?}");
 }
 
-/// A fifth of the verdicts "no" is never recorded, so that figures would be too high. Missing
-/// verdicts widen the intervals.
+/// A fifth of the picked "no" is never recorded, so that SNIPS is wrong. The shown intervals are
+/// wide enough.
 #[test]
 fn verdicts_that_are_missing_for_a_reason_are_counted() {
     let world =
@@ -379,8 +381,8 @@ fn verdicts_that_are_missing_for_a_reason_are_counted() {
     assert!(covered.shown > 0.87, "{covered:?}");
 }
 
-/// Prints the book's table of rare rewards: `cargo test -p jurybox-lab --lib offpolicy::coverage --
-/// --ignored --nocapture`.
+/// Prints a table of `experiments/results/off-policy.md`: `cargo test -p jurybox-lab --lib
+/// offpolicy::coverage -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book for logs whose every row carries its probability"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]

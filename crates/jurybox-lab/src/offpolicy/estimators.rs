@@ -1,23 +1,24 @@
 //! Off-policy estimators: the reward of a target policy, from the picks that another policy logged.
 //!
-//! For item i of a round, `pi_i` is the target's inclusion probability, `p_i` the logged one,
-//! `w_i = pi_i / p_i` the weight of a reviewed item, `r_i` its reward, and `m_i` its expected
-//! reward by a regression on other rounds. `N = sum pi_i` is the number of the target's picks.
+//! For item i of a round, `pi_i` is the target's inclusion probability and `p_i` the logged one.
+//! `w_i = pi_i / p_i` is the weight of a reviewed item and `r_i` its reward. `m_i` is the item's
+//! expected reward by a regression on other rounds. Sums of `pi` are over all items, sums with `w`
+//! over reviewed items. `N = sum pi_i` is the number of the target's picks.
 //!
 //! - **Inverse propensity scoring** (IPS), `sum w r / N` (Horvitz and Thompson 1952): unbiased if
-//!   every p is right, and positive wherever pi is; wide.
+//!   every p is right, and positive wherever pi is. Its intervals are wide.
 //! - **Self-normalised IPS** (SNIPS), `sum w r / sum w` (Swaminathan and Joachims 2015): slightly
 //!   biased, and much less wide.
 //! - **Doubly robust** (DR), `(sum pi m + sum w (r - m)) / N` (Dudík, Langford and Li 2011):
-//!   unbiased as IPS, and narrow if the regression is good.
+//!   unbiased under the conditions of IPS, and narrow if the regression is good.
 //! - **Self-normalised DR** (SNDR), `sum pi m / N + sum w (r - m) / sum w`.
 //! - **Clipped DR**, with `min(w, c)` for w, where `c = max(1, N / sqrt(n))` for n reviewed rows
-//!   (truncated importance sampling, Ionides 2008). Its bias is at most the clipped weight times
-//!   the range of the rewards; both are reported.
+//!   (truncated importance sampling, Ionides 2008). Its bias is at most the share of the picks that
+//!   is clipped away, times the range of the rewards.
 //! - **Bounds**, `low + sum min(w, c)(r - low) / N` and `high - sum min(w, c)(high - r) / N`, where
-//!   unreviewed rows have the lowest or highest possible reward. They hold without overlap.
+//!   picks without support in the log have the lowest or highest possible reward.
 //!
-//! Intervals are Student's over rounds, widened by the largest influence of one more row
+//! Intervals of rewards are Student's over rounds, widened by the largest influence of one more row
 //! ([`MaxInfluence`]).
 
 use super::linearized::LinearizedEstimate;
@@ -30,7 +31,7 @@ pub(crate) struct LoggedEvidence<'a> {
     pub(crate) rounds: &'a [Vec<usize>],
     /// Rewards; NaN if nobody reviewed the row.
     pub(crate) rewards: &'a [f64],
-    /// The logged probabilities; NaN if unknown, which no row with a reward may have.
+    /// The logged probabilities; NaN if unknown. Every row with a reward has one.
     pub(crate) logged: &'a [f64],
     /// The target's probabilities.
     pub(crate) target: &'a [f64],
@@ -54,7 +55,7 @@ pub(crate) struct PolicyEstimates {
     pub(crate) sndr: Option<LinearizedEstimate>,
     pub(crate) clipped: LinearizedEstimate,
     pub(crate) clip: f64,
-    /// `sum w / N`: one, up to chance, if the log can pick whatever the target may.
+    /// `sum w / N`: one, up to chance, if the log can pick every row that the target may pick.
     pub(crate) mean_weight: LinearizedEstimate,
     /// `sum min(w, c) / N`: the share of the target's picks with support in the log.
     pub(crate) reach: LinearizedEstimate,
@@ -80,7 +81,7 @@ struct RoundSums {
 }
 
 impl LoggedEvidence<'_> {
-    /// The estimates. None if no row was reviewed or the target picks nothing.
+    /// The estimates. None if no row was reviewed, or if the target picks nothing.
     pub(crate) fn figures(&self) -> Option<PolicyEstimates> {
         let range = self.range;
         let reviewed = self.weights().count();
@@ -99,7 +100,8 @@ impl LoggedEvidence<'_> {
         let total: f64 = weights.iter().sum();
         let picked: f64 = picks.iter().sum();
         let snips = LinearizedEstimate::ratio(&all(&|s| s.reward), &weights);
-        // The expected reward of a row is 0 to IPS; to SNIPS and the bounds it is that of a pick.
+        // To find the largest influence, IPS expects a reward of 0 of every row, and SNIPS and the
+        // bounds expect the mean reward of a pick.
         let worth = snips.as_ref().map_or(0.0, |snips| snips.value).clamp(range.0, range.1);
         let max_influence =
             |clip: f64, of: f64, constant: Option<f64>| self.max_influence(clip, of, constant);
@@ -126,12 +128,11 @@ impl LoggedEvidence<'_> {
         })
     }
 
-    /// The largest influence of one row on an estimate with weights of at most `clip` over a sum
-    /// `of`.
+    /// The largest influence of one row on `sum min(w, clip) r / of`.
     ///
-    /// The expected reward of a row is `constant`, or that of the regression. Weights and their
-    /// chances are those of all rows if each carries a probability, else those of the reviewed
-    /// rows.
+    /// The expected reward of a row is `constant`, or that of the regression if None. If every row
+    /// carries a probability, weights and probabilities of all rows count; else the weights of the
+    /// reviewed rows, with probability 1.
     fn max_influence(&self, clip: f64, of: f64, constant: Option<f64>) -> MaxInfluence {
         let rows = || self.rounds.iter().flatten().copied();
         let met = |row: usize| !self.rewards[row].is_nan();
@@ -179,15 +180,15 @@ impl LoggedEvidence<'_> {
 
 impl PolicyEstimates {
     /// The share of the target's picks that may have no support in the log although the mean weight
-    /// does not show it: one minus the lower end of its 95% interval.
+    /// does not show it: one minus the lower end of the mean weight's 95% interval, from 0 to 1.
     pub(crate) fn unsupported_share(&self) -> f64 {
         let low = self.mean_weight.estimate().low;
-        // Weights of one sum to one up to rounding.
+        // If all weights are equal, their mean is one up to rounding.
         if low > 1.0 - super::verdict::ROUNDING { 0.0 } else { (1.0 - low).min(1.0) }
     }
 
-    /// The largest possible bias of the clipped estimate: the clipped share of the picks, at the
-    /// upper end of its interval, times the range of the rewards.
+    /// The largest possible bias of the clipped estimate: the share of the picks that is clipped
+    /// away, at the upper end of its interval, times the range of the rewards.
     pub(crate) fn clipping_bias(&self) -> f64 {
         let reach = self.reach.estimate();
         let half_width = if reach.half_width().is_finite() { reach.half_width() } else { 1.0 };
@@ -215,13 +216,13 @@ mod tests {
         let figures = evidence.figures().unwrap();
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-        // Weights of 1.5 and 0.5 over N = 2 picks.
+        // The weights are 1.5 and 0.5, and N is 2.
         near(figures.ips.value, 1.5);
         near(figures.snips.unwrap().value, 3.0 / 2.0);
         let expected = 0.75 * 0.5 + 0.25 + 1.2 + 1.0;
         near(figures.dr.value, (expected + 1.5 * 0.5 + 0.5 * 0.5) / 2.0);
         near(figures.sndr.unwrap().value, expected / 2.0 + 1.0 / 2.0);
-        // c = 2 / sqrt(2): the weight of 1.5 is clipped to 1.414.
+        // c = 2 / sqrt(2) = 1.414: the weight of 1.5 is clipped to c.
         let c = 2_f64.sqrt();
         near(figures.clip, c);
         near(figures.clipped.value, (expected + c * 0.5 + 0.5 * 0.5) / 2.0);
@@ -231,7 +232,8 @@ mod tests {
         near(figures.effective_rows, 4.0 / 2.5);
     }
 
-    /// A log that reviewed every row for certain: all estimates are the truth, and the bounds meet.
+    /// A log that reviewed every row with probability 1: every estimate is the truth, and both
+    /// bounds are.
     #[test]
     fn a_log_of_every_row_gives_the_truth() {
         let rewards: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 11)).collect();

@@ -1,4 +1,4 @@
-//! A CSV file of every row and policy, from which all off-policy estimates can be computed again.
+//! A CSV file with what every policy's off-policy estimates are computed from, row by row.
 
 use crate::error::Error;
 use crate::replay::ReviewLog;
@@ -6,7 +6,7 @@ use jurybox_files::PendingFile;
 use std::io::Write;
 use std::path::Path;
 
-/// Inclusion probabilities of every row by policy, with the rounds and the model.
+/// Inclusion probabilities by policy and row, with the rounds and the regression's expectations.
 #[derive(Default)]
 pub(super) struct PolicyProbabilities {
     pub(super) rounds: Vec<Vec<usize>>,
@@ -14,8 +14,9 @@ pub(super) struct PolicyProbabilities {
     pub(super) policies: Vec<(String, Vec<f64>)>,
 }
 
-/// Writes a CSV file with policy, round, row (from 0, over all files), the policy's inclusion
-/// probability, the logged one, the reward, and the expected reward; empty if unknown.
+/// Writes a CSV file with policy, round, row, the policy's inclusion probability, the logged one,
+/// the reward, and the expected reward. Rounds and rows count from 0, rows over all files. Unknown
+/// numbers are empty.
 pub(super) fn write(path: &Path, log: &ReviewLog, all: &PolicyProbabilities) -> Result<(), Error> {
     let mut aside = PendingFile::new(path)?;
     let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));

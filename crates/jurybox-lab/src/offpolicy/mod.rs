@@ -1,12 +1,14 @@
 //! Off-policy evaluation: the reward of other policies, from a log of picks with their
 //! probabilities.
 //!
-//! - `target` follows a policy along the log, which learns from the logged rewards (`receipts`);
-//! - `estimators` weighs its picks against the log's, by five estimators and bounds, with the help
-//!   of `model` (expected rewards) and `linearized` (intervals);
+//! - `target` follows a policy along the log; the policy learns from the logged rewards, with
+//!   `receipts` reconstructed from the logged probabilities;
+//! - `estimators` has five estimators and bounds of the policy's reward, with the help of `model`
+//!   (expected rewards) and `linearized` (intervals);
 //! - `reward_count` compares the number of rewards with the logged probabilities;
-//! - `verdict` decides between a figure, and bounds for a policy without support in the log;
+//! - `verdict` decides whether the log has enough support for a figure, or only for bounds;
 //! - `population` is for logs of reviewed rows only, without rounds;
+//! - `outcome`, `show` and `export` have the result as a document, as a table and page, and as CSV;
 //! - `coverage` and `population_coverage` test the intervals on simulated logs.
 
 #[cfg(test)]
@@ -44,9 +46,10 @@ use target::{FollowedPolicy, PolicyFollower, TargetPolicy};
 
 /// Estimates each policy's reward per pick from a log of picks with their probabilities.
 ///
-/// The option `protocol` must be [`Protocol::Rounds`]. Rounds are the log's own, or else stretches of
-/// about `items` rows in the order of the file. The file `picks` gets every row with each policy's
-/// inclusion probability.
+/// The option `protocol` must be [`Protocol::Rounds`]. Rounds are the log's own, or else stretches
+/// of about `items` rows in the order of the file. The file `picks` gets each policy's inclusion
+/// probability of every row in a round. It gets no rows if the log has reviewed rows only and no
+/// rounds.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
@@ -90,7 +93,8 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
     Ok(outcome)
 }
 
-/// The estimates for every policy, and the inclusion probabilities that they are made from.
+/// The estimates for every policy, and the inclusion probabilities that they are made from, if the
+/// log has unreviewed rows or rounds.
 fn estimated(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -142,7 +146,8 @@ fn estimated(
                 };
                 let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds, range)?);
                 if contender.state {
-                    // It may have learnt these very rewards: its difference would look significant.
+                    // It may have learnt these very rewards, so that its difference would look
+                    // significant.
                     line.difference_to_logged = None;
                 }
                 all.policies.push((contender.name, probabilities));
@@ -155,7 +160,7 @@ fn estimated(
     Ok((outcome, all))
 }
 
-/// A warning about picks without a verdict.
+/// A warning about picks without a reward.
 fn missing(counted: RewardCount, reviewed: usize) -> Option<String> {
     let RewardCount::Missing(picks) = counted else { return None };
     Some(format!(
@@ -166,10 +171,10 @@ fn missing(counted: RewardCount, reviewed: usize) -> Option<String> {
     ))
 }
 
-/// Ratio to the width of Student's intervals above which a warning is given.
+/// Width of an interval over that of Student's above which a warning is given.
 const MUCH_WIDER: f64 = 1.25;
 
-/// A warning that names the policies whose figures depend on few rows.
+/// A warning that names the policies whose intervals are much wider than Student's.
 fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
     let wider = |line: &OffPolicyLine| line.width_ratio.filter(|&times| times > MUCH_WIDER);
     let lines =
@@ -192,10 +197,12 @@ fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
     })
 }
 
-/// Least expected number, in the whole log, of picks as improbable as that of a reviewed row.
+/// Least expected number of picks in the whole log, if all rows had the probability of a reviewed
+/// row.
 const IMPLAUSIBLE: f64 = 1e-6;
 
-/// Errors on values that are no probabilities, and on weights beside which no other row counts.
+/// Errors on values that are no probabilities of a pick, on rewards without a probability, and on
+/// reviewed rows whose probability is so small that their weight outweighs all others.
 fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
     for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
         let reason = if probability.is_nan() && !reward.is_nan() {
@@ -203,7 +210,7 @@ fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
         } else if probability <= 0.0 || probability > 1.0 {
             format!("{probability} is not the probability of a pick")
         } else if !reward.is_nan() && probability * (log.rows() as f64) < IMPLAUSIBLE {
-            // At most rows * p such picks are expected in a whole log.
+            // At most rows * p picks with a probability of p or less are expected in a whole log.
             let reason = format!(
                 "row {}, column `{column}`: the probability {probability:e} is so small that this \
                  row would outweigh all others; in a log of {} rows such a pick happens less than \
@@ -225,7 +232,8 @@ fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The log's own rounds, or else stretches of rows in the order of the file, of nearly equal size.
+/// The log's own rounds, or else stretches of rows in the order of the file, of nearly equal size;
+/// at most `options.rounds` of them.
 fn rounds(log: &ReviewLog, options: &ReplayOptions) -> Vec<Vec<usize>> {
     let most = options.rounds.unwrap_or(usize::MAX);
     if !log.rounds.is_empty() {
@@ -236,7 +244,7 @@ fn rounds(log: &ReviewLog, options: &ReplayOptions) -> Vec<Vec<usize>> {
     (0..count).take(most).map(|at| (at * rows / count..(at + 1) * rows / count).collect()).collect()
 }
 
-/// A warning that names the policies which do not see the groups of rows.
+/// A warning that names the policies that do not know of the groups of rows.
 fn juries_without_groups(log: &ReviewLog, targets: &[NamedTarget]) -> Option<String> {
     log.juries_without_groups(targets.iter().filter_map(|contender| match &contender.target {
         TargetPolicy::Policy(jury, _) => Some((contender.name.as_str(), jury.as_ref())),
@@ -276,7 +284,7 @@ fn state_warning(options: &ReplayOptions) -> Option<String> {
     (!options.states.is_empty()).then(|| text.into())
 }
 
-/// Reward per pick of the log's own picks.
+/// Reward per pick of the log's own picks. Errors if no row in a round was reviewed.
 fn logged(log: &ReviewLog, rounds: &[Vec<usize>], range: RewardRange) -> Result<LinearizedEstimate, Error> {
     let reviewed =
         |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
@@ -322,7 +330,7 @@ fn targets(
     }
     for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
-        // A state learns rewards as the file has them, because it was taught so.
+        // A state was taught rewards in the unit of the file, so that they are not scaled.
         add(shown, TargetPolicy::Policy(Box::new(jury.clone()), RewardScaling::NONE), false);
     }
     if let Some(weights) = &options.weights {

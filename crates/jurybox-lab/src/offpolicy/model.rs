@@ -6,11 +6,14 @@ use crate::replay::{ReviewLog, filled};
 /// Number of folds; rounds are assigned in turn.
 const FOLDS: usize = 5;
 
-/// The expected reward of each row, by linear regression on the other folds' rounds, clamped to the
-/// reward range. NaN for rows of no round.
+/// The expected reward of each row, by linear regression on the rounds of other folds, clamped to
+/// the reward range. NaN for rows of no round.
 ///
-/// The regression need not be right: the better it is, the narrower the interval. No row's reward
-/// may affect its own expectation, or the estimate would be biased.
+/// The doubly robust estimate does not need the regression to be right, but a good one narrows its
+/// interval. A row's own reward must not affect its expectation, or the estimate would be biased.
+///
+/// # Errors
+/// If there are fewer than two rounds, or fewer than two rewards outside of a fold.
 pub(crate) fn out_of_fold(
     log: &ReviewLog,
     rounds: &[Vec<usize>],

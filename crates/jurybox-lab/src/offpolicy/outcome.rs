@@ -34,7 +34,7 @@ pub struct OffPolicy {
     pub reviewed: usize,
     /// Names of the evaluators.
     pub evaluators: Vec<String>,
-    /// Number of rounds, which is the horizon of policies with such an option.
+    /// Number of rounds, which is also the horizon of policies with the option `horizon`.
     pub rounds: usize,
     /// Mean number of items in a round.
     pub items: f64,
@@ -61,8 +61,7 @@ pub struct OffPolicy {
 
 /// An interval in this document: `{"mean": x, "ci95": h, "low": a, "high": b}`.
 ///
-/// With rare rewards one side is longer; h is the longer one, so that x ± h holds the interval.
-/// Without an interval all but the mean are null.
+/// h is the length of the longer side, so that x ± h holds the interval. Infinite numbers are null.
 #[derive(Serialize)]
 struct AsymmetricCi95 {
     mean: f64,
@@ -93,7 +92,8 @@ fn ci95_if_any<S: Serializer>(interval: &Option<Interval>, serializer: S) -> Res
     interval.map(AsymmetricCi95::from).serialize(serializer)
 }
 
-/// The result of one policy: a figure, or bounds, or a reason why there is neither.
+/// The result of one policy: a figure, or else the reason why there is none, and bounds if
+/// possible.
 ///
 /// ```
 /// fn is_believed(line: &jurybox_lab::OffPolicyLine) -> bool { line.reward_per_pick.is_some() }
@@ -105,9 +105,10 @@ pub struct OffPolicyLine {
     /// Estimated mean reward of a pick. Null if the log has too little support for the policy.
     #[serde(serialize_with = "ci95_if_any")]
     pub reward_per_pick: Option<Interval>,
-    /// If there is no figure, bounds that hold whatever the rewards of unreviewed rows are.
+    /// Bounds that hold whatever the rewards of unreviewed rows are. Null if there is a figure.
     pub bounds: Option<Bounds>,
-    /// The figure minus that of the log's own picks, paired by round. Null for saved states.
+    /// The figure minus the reward per pick of the log itself, paired by round. Null without a
+    /// figure, for saved states, and for files of reviewed rows only.
     #[serde(serialize_with = "ci95_if_any")]
     pub difference_to_logged: Option<Interval>,
     /// The share of the policy's picks with support in the log.
@@ -117,17 +118,17 @@ pub struct OffPolicyLine {
     /// All estimates, with their weights.
     pub estimates: Option<Estimates>,
     /// The share of the policy's picks that may have no support in the log, which widens the
-    /// interval. Zero if every row that it may pick carries a probability, and no reward is
-    /// missing.
+    /// interval. Zero if the log shows that every row that the policy may pick could be picked, and
+    /// no reward is missing. Null without a figure.
     pub unsupported_share: Option<f64>,
-    /// Width of the interval over that of Student's, because a log of this length may have missed
-    /// rare rewards. Null if the interval was widened for other reasons.
+    /// Width of the interval over that of Student's; above 1 because a log of this length may have
+    /// missed rare rewards. Null without a figure, or if the interval allows for missing support.
     pub width_ratio: Option<f64>,
-    /// The reason why there is no figure, or no bounds.
+    /// The reason why there is no figure.
     pub why: Option<String>,
 }
 
-/// Bounds of a reward per pick, which hold in 95 of 100 cases if all rewards are in `reward_range`.
+/// Bounds of a reward per pick. They hold in 95 of 100 cases if all rewards are in `reward_range`.
 ///
 /// ```
 /// let bounds = jurybox_lab::Bounds { low: 0.2, high: 0.9 };

@@ -1,14 +1,16 @@
 //! Off-policy evaluation on a file of reviewed rows only, without rounds: each row stands for 1/p
 //! rows.
 //!
-//! A round is taken to be a number of draws from these rows in proportion to 1/p. The expected
-//! reward of its best K rows is a sum in closed form (`shares`). As a sample has thinner tails than
-//! its population, that sum is biased. The delete-a-group jackknife (Kott 2001) removes the bias of
-//! first order and gives Student's interval over groups. A policy learns from all groups but one and values the
-//! rows of that one; the interval takes the learnt policy as given.
+//! A round is taken to be a number of independent draws from these rows, with probabilities in
+//! proportion to 1/p. The expected reward of the best K rows drawn is a sum in closed form
+//! (`shares`). A sample has thinner tails than its population, so that this sum is biased.
 //!
-//! If few rows carry most of the weight there is no figure: most rows like them were not seen. Rows
-//! with probability zero are not in such a file, and the estimate says nothing of them.
+//! The delete-a-group jackknife (Kott 2001) removes the bias of first order and gives the standard
+//! error. A policy learns from all groups but one and values the rows of the group left out. The
+//! interval takes the learnt policies as given.
+//!
+//! If few rows carry most of the weight there is no figure, since most rows like them were not
+//! seen. Rows with probability zero are not in such a file, and the estimate says nothing of them.
 
 use super::linearized::LinearizedEstimate;
 use super::outcome::{OffPolicy, OffPolicyLine};
@@ -24,11 +26,13 @@ use crate::replay::{
 use crate::reward_range::RewardRange;
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
-/// Largest number of groups, and least number of rounds' worth of rows in each.
+/// Largest number of groups.
 pub(super) const GROUPS: usize = 20;
+/// Least number of rounds' worth of rows in each group.
 const ROUNDS_A_GROUP: usize = 5;
-/// Least share of the weight within reach, and least effective number of rows, for a figure.
+/// Least share of the weight within reach for a figure.
 const LEAST_REACH: f64 = 0.5;
+/// Least effective number of rows for a figure.
 const LEAST_ROWS: f64 = 30.0;
 
 pub(super) fn estimated(
@@ -98,7 +102,7 @@ pub(super) fn dealt(log: &ReviewLog, groups: usize) -> Vec<Vec<usize>> {
     (0..groups).map(|group| (group..log.rows()).step_by(groups).collect()).collect()
 }
 
-/// The line of the outcome for picks of the highest values.
+/// The line of the outcome for a policy that picks the rows of highest `values`.
 pub(super) fn line(
     name: &str,
     log: &ReviewLog,
@@ -156,10 +160,11 @@ pub(super) fn line(
 }
 
 /// The expected number of picks per row, in a round of `items` draws in proportion to 1/p of which
-/// the `k` highest values are picked. `order` has the rows by descending value; ties share.
+/// the `k` rows of highest value are picked. `order` has the rows by descending value; rows of
+/// equal value share in proportion to 1/p.
 ///
-/// If rows above a threshold have a share b of all weight, min(k, Binomial(items, b)) of the picks
-/// are among them.
+/// If the rows above a threshold have a share b of all weight, the number of picks among them is
+/// min(k, Binomial(items, b)).
 fn shares(
     order: &[usize],
     values: &[f64],
@@ -240,7 +245,7 @@ pub(super) fn valued_by(
     Ok(Ok(fitted.values(&scores)?.into_iter().map(last_if_missing).collect()))
 }
 
-/// The jury after learning from the other groups, in stretches as long as a round. None if it needs
+/// The jury after learning from the other groups, in stretches of `items` rows. None if it needs
 /// receipts that such a log cannot provide.
 pub(super) fn learnt(
     log: &ReviewLog,
@@ -275,7 +280,7 @@ mod tests {
 
     #[test]
     fn shares_of_a_round_done_by_hand() {
-        // Two rows of one weight, two draws, one pick: the better row, unless both draws miss it.
+        // Two rows of equal weight, two draws, one pick: the better row, unless both draws miss it.
         let of = |values: &[f64]| shares(&[0, 1], values, &[0.5, 0.5], 2, 1);
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");

@@ -1,8 +1,9 @@
 //! Tests of the coverage of intervals from reviewed rows only, with known truth.
 //!
-//! Low items are mostly reviewed, and high ones, which a policy would pick, with the least
-//! probability. The truth of a fixed value is the reward of its picks on fresh rounds. The truth of
-//! a learner is the mean over the juries that learnt from all groups but one.
+//! Items with low scores are mostly reviewed. Items with high scores, which a policy would pick,
+//! are reviewed with the least probability. The truth of a policy that does not learn is the reward
+//! of its picks on fresh rounds. For a learner it is the mean over the juries that learnt from all
+//! groups but one.
 
 use super::population::{GROUPS, dealt, learnt, line, valued_by};
 use crate::replay::{ReplayOptions, ReviewLog, RewardScaling, jury_for};
@@ -22,8 +23,8 @@ fn item(rng: &mut ChaCha8Rng) -> ([f64; 2], f64) {
     ([worth + 0.6 * a, worth + 0.6 * b], worth + 0.2 * worth * worth + 0.3 * noise)
 }
 
-/// The reviewed rows out of 4,000; high items are reviewed with probability `floor`, low ones
-/// mostly.
+/// The reviewed rows out of 4,000. Items with high scores are reviewed with probability `floor`,
+/// those with low scores mostly.
 fn reviewed(floor: f64, seed: u64) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
@@ -40,7 +41,7 @@ fn reviewed(floor: f64, seed: u64) -> ReviewLog {
     log
 }
 
-/// Rounds that are in no log.
+/// Simulated rounds for the truth, which share no row with a log.
 struct FreshRounds {
     log: ReviewLog,
     rounds: usize,
@@ -59,7 +60,7 @@ impl FreshRounds {
         FreshRounds { log, rounds }
     }
 
-    /// Reward per pick of the highest values, in one of several parts of the rounds.
+    /// Reward per pick of the highest values, in part number `part` of `parts` parts of the rounds.
     fn worth(&self, part: usize, parts: usize, values: impl Fn(&[usize]) -> Vec<f64>) -> f64 {
         let rounds = part * self.rounds / parts..(part + 1) * self.rounds / parts;
         let rows: Vec<usize> = (rounds.start * ITEMS..rounds.end * ITEMS).collect();
@@ -93,8 +94,8 @@ fn one(floor: f64, seed: u64, spec: &Spec, fresh: &FreshRounds) -> (Option<Inter
     (line("", &log, &options, &values, GROUPS, range).reward_per_pick, truth)
 }
 
-/// Results over many logs: the number of figures, how many hold the truth, and their mean error and
-/// half width.
+/// Results over many logs: the number of figures, how many of them hold the truth, their mean error
+/// and half width, and the mean truth of all logs.
 struct PopulationCoverage {
     given: usize,
     held: usize,
@@ -120,13 +121,13 @@ fn covered(floor: f64, logs: u64, policy: &str, fresh: &FreshRounds) -> Populati
     }
 }
 
-/// Such figures were a whole unit too low with a small interval, in 60 logs of 60.
+/// No figure is given where the items to pick are reviewed with probability 0.005.
 #[test]
 fn what_is_hardly_ever_reviewed_gets_no_figure() {
     assert_eq!(covered(0.005, 60, "average", &FreshRounds::draw(1000)).given, 0);
 }
 
-/// Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests.
+/// Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests (binomial).
 #[test]
 fn figures_hold_the_truth_where_they_are_given() {
     let fresh = FreshRounds::draw(10_000);
@@ -139,8 +140,8 @@ fn figures_hold_the_truth_where_they_are_given() {
     }
 }
 
-/// Prints the book's table: `cargo test --workspace --lib offpolicy::population_coverage --
-/// --ignored --nocapture`.
+/// Prints a table of `experiments/results/off-policy.md`: `cargo test -p jurybox-lab --lib
+/// offpolicy::population_coverage -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]

@@ -1,9 +1,9 @@
 //! The receipts of logged picks, reconstructed from their probabilities.
 //!
-//! - **explored.** In a round whose least probable item had probability f, a pick of probability p
-//!   counts as explored with probability f / p. Such picks all had the probability f, whatever
-//!   their scores, as in an exploration slot. f is known if all rows of a round carry a
-//!   probability, or if all picks of the log carry the same one;
+//! - **explored.** Let f be the least probability of a row in the round. A pick of probability p
+//!   counts as explored with probability f / p, by a random draw. Every row is then explored with
+//!   the same probability f, whatever its scores, as in an exploration slot. f is known if all rows
+//!   of the round carry a probability, or if all probabilities of the log are equal;
 //! - **advice**, for `exp4p`: each evaluator's own top K, from `average` with that evaluator alone.
 
 use crate::error::Error;
@@ -17,7 +17,7 @@ pub(crate) fn needs(jury: &Jury) -> Needs {
     jury.spec().entry().map_or(Needs::Nothing, |entry| entry.needs)
 }
 
-/// For each row, whether its pick counts as explored.
+/// For each row, whether its pick counts as explored; false for unreviewed rows.
 ///
 /// # Errors
 /// The reason why that cannot be known, as a sentence.
@@ -42,8 +42,9 @@ pub(crate) fn explored(log: &ReviewLog, rounds: &[Vec<usize>], seed: u64) -> Res
     Ok(out)
 }
 
-/// For each row of a round, the probability to be in each evaluator's own top `k`; and for each
-/// evaluator, the bonus of the round per pick. Every row needs a logged probability.
+/// For each row of a round, its probability to be in each evaluator's own top `k`; and for each
+/// evaluator, the sum over rows of this probability over the logged one, divided by `k` (the
+/// bonus). Every row needs a logged probability.
 pub(crate) fn advice(log: &ReviewLog, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
     let mut all = vec![Vec::with_capacity(log.width()); rows.len()];
     let mut bonus = Vec::with_capacity(log.width());

@@ -1,16 +1,17 @@
 //! A comparison of the number of rewards in a log with its probabilities.
 //!
-//! If every row carries a probability, the number of reviewed rows is known: exactly if each round
-//! has a fixed number of picks, else up to chance. Too few rewards mean missing verdicts: late,
-//! lost, or not recorded where the answer was no. Too many mean that unreviewed rows were left out.
+//! If every row carries a probability, the expected number of reviewed rows is known. The true
+//! number is equal to it if each round has a fixed number of picks, and else close to it. Too few
+//! rewards mean missing verdicts: late, lost, or not recorded where the answer was no. Too many
+//! mean that unreviewed rows were left out.
 
 use crate::replay::ReviewLog;
 
-/// Relative error of a sum of probabilities that were written with few digits.
+/// Relative error allowed to a sum of probabilities that were written with few digits.
 pub(super) const DIGITS: f64 = 0.01;
 /// Largest distance from a whole number of the sum over a round with a fixed number of picks.
 const WHOLE: f64 = 0.1;
-/// Number of standard deviations that are still chance.
+/// Number of standard deviations that still count as chance.
 const CHANCE: f64 = 3.0;
 
 /// The result of the comparison.
@@ -83,12 +84,12 @@ mod tests {
         assert_eq!(of(&[(1.0, 0.4), (NONE, NONE), (NONE, NONE)], 3), RewardCount::Enough);
     }
 
-    /// Independent draws: two of two in one round and none in another are chance.
+    /// Independent draws: two picks in one of three rounds and none in the others can be chance.
     #[test]
     fn chance_is_given_its_due() {
         let coins = [(1.0, 0.5), (1.0, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5)];
         assert_eq!(of(&coins, 2), RewardCount::Enough);
-        // In one large round the number of picks need not have been fixed.
+        // In one large round, 480 picks where 500 are expected can be chance.
         let round: Vec<(f64, f64)> = (0..1000).map(|row| (if row < 480 { 1.0 } else { NONE }, 0.5)).collect();
         assert_eq!(of(&round, 1000), RewardCount::Enough);
         let reviewed_only = [(1.0, 0.125); 40];

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 impl OffPolicy {
     /// A table for the terminal: figures with the best first, then bounds, then policies without
-    /// either.
+    /// either, then the references.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
         let cells: Vec<[String; 5]> =
@@ -83,7 +83,8 @@ impl OffPolicy {
         policies.into_iter().chain(&self.references)
     }
 
-    /// The reasons why there is no figure, one per policy, and the meaning of bounds.
+    /// The reasons why there is no figure, one per policy, and the meaning of widened intervals and
+    /// of bounds.
     fn notes(&self) -> impl Iterator<Item = String> {
         let bounded = self.lines().any(|line| line.bounds.is_some() && line.reward_per_pick.is_none());
         let whys = self.lines().filter_map(|line| Some(format!("{}: {}", line.name, line.why.as_ref()?)));

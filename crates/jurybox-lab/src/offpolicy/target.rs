@@ -1,8 +1,8 @@
 //! Inclusion probabilities of a target policy along a log, with learning from the logged rewards.
 //!
-//! The evaluation is progressive: in round t the policy has learnt from the log's earlier rounds,
-//! and has seen the scores of round t but none of its rewards. No weight therefore depends on the
-//! reward that it weighs. The policy learns from the log's picks, not from its own.
+//! The evaluation is progressive (prequential): in round t the policy has learnt from the log's
+//! earlier rounds, and knows the scores of round t but none of its rewards. The weight of a pick
+//! therefore does not depend on its reward. The policy learns from the log's picks, not its own.
 
 use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 /// A policy to evaluate.
 #[derive(Debug, Clone)]
 pub(crate) enum TargetPolicy {
-    /// A policy with its jury before the first round, and the scale of its rewards.
+    /// A policy with its jury before the first round, and the scaling of the rewards it learns.
     Policy(Box<Jury>, RewardScaling),
     /// Uniform picks.
     Uniform,
@@ -25,7 +25,7 @@ pub(crate) enum TargetPolicy {
 pub(crate) struct PolicyFollower<'a> {
     pub(crate) log: &'a ReviewLog,
     pub(crate) rounds: &'a [Vec<usize>],
-    /// Picks in a round; rounds with fewer items have all of them picked.
+    /// Picks in a round; in a round with fewer items all are picked.
     pub(crate) k: usize,
     pub(crate) seed: u64,
 }

@@ -1,4 +1,4 @@
-//! Tests of off-policy evaluation, each of a case that once gave a wrong figure.
+//! Tests of off-policy evaluation on small simulated logs.
 
 use super::*;
 use jurybox::Spec;
@@ -6,8 +6,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// A log of rounds of 20 items by two evaluators. It picks `k` by the poor one and explores with
-/// probability `eps`. Only picks carry a probability, unless `all_carry`.
+/// A log of rounds of 20 items by two evaluators, and the reward per pick of the good one's top
+/// `k`. The log picks the poor one's top `k`, or random items with probability `eps`. Only picks
+/// carry a probability, unless `all_carry` is set.
 fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (ReviewLog, f64) {
     let items = 20;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -24,7 +25,7 @@ fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Review
             order[..k].to_vec()
         };
         let top = best(&|i| scores[i][0]);
-        // The reward is a curve in the scores, which a line fitted to the log's picks misses.
+        // The reward is a curve in the worth, which a line fitted to the log's picks misses.
         let reward = |i: usize| worth[i].max(0.0).powf(1.5);
         truth += best(&|i| scores[i][1]).into_iter().map(reward).sum::<f64>() / (k * rounds) as f64;
         let chance: Vec<f64> = (0..items).map(|_| rng.random()).collect();
@@ -49,8 +50,8 @@ fn run(log: &ReviewLog, options: &ReplayOptions) -> OffPolicy {
     estimated(log, options, 1, RunProgress::NOBODY).unwrap().0
 }
 
-/// A log that always picks the top two of a poor evaluator. The doubly robust figure would be far
-/// off with a small interval; a bound is given instead, and holds.
+/// A log that always picks the top two of a poor evaluator. The doubly robust interval would not
+/// hold the truth; bounds are given instead, and hold it.
 #[test]
 fn a_log_that_never_looks_elsewhere_gets_a_bound() {
     let (log, truth) = log(1, 400, 2, 0.0, false);
@@ -116,7 +117,7 @@ fn policies_that_learn_from_receipts_get_them_or_are_named() {
     assert!(outcome.to_table().contains("eps-greedy: it learns only from picks drawn at random"));
 }
 
-/// The reconstructed advice and bonus are those on the receipts of `exp4p` itself.
+/// The reconstructed advice and bonus are the ones on the receipts of `exp4p`.
 #[test]
 fn advice_is_that_of_the_policy() {
     let (mut log, _) = log(5, 1, 2, 0.5, true);
@@ -139,8 +140,8 @@ fn advice_is_that_of_the_policy() {
     }
 }
 
-/// Reviewed rows only, which were more likely to be reviewed the higher their first score: uniform
-/// picks of all rows earn 0.4, of the reviewed rows 0.49.
+/// Rows with high first scores were reviewed more often, and unreviewed rows are not in the file.
+/// The expected reward of uniform picks is 0.4 of all rows and 0.49 of the reviewed rows.
 #[test]
 fn probabilities_count_where_every_row_has_a_reward() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
@@ -158,7 +159,7 @@ fn probabilities_count_where_every_row_has_a_reward() {
     let outcome = run(&log, &ReplayOptions { items: 20, ..ask("average", 2) });
     let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
     let uniform = uniform.reward_per_pick.unwrap();
-    // Four standard errors.
+    // Two half-widths are about four standard errors.
     assert!(
         (uniform.mean - 0.4).abs() < 2.0 * uniform.half_width() && uniform.half_width() < 0.02,
         "{uniform:?}"
@@ -170,8 +171,8 @@ fn probabilities_count_where_every_row_has_a_reward() {
     assert!(refused.err().unwrap().to_string().contains("left out of the file"));
 }
 
-/// Probabilities with few digits: 5 of 30 is 0.1667, so that the weights of uniform picks sum to
-/// 0.9998 in every round.
+/// Probabilities written with few digits, as 0.1667 for 5 of 30: the sum of the weights is then
+/// 0.9998 times the number of picks.
 #[test]
 fn probabilities_may_be_rounded() {
     for off in [1.0002, 0.9998] {
@@ -200,8 +201,9 @@ fn impossible_probabilities_are_refused_on_every_row() {
     assert!(check(&good, Path::new("log.csv"), "p").is_ok());
 }
 
-/// A log that cannot pick one item in ten, which the policy prefers and whose rewards are 2.5 less.
-/// Its mean weight often fails to show it; the interval must hold the truth all the same.
+/// A log that cannot pick the first two of the 20 items in a round, whose rewards are 2.5 less; the
+/// policy does. Its mean weight often fails to show it; the interval must hold the truth all the
+/// same.
 #[test]
 fn what_the_mean_weight_cannot_tell_is_in_the_interval() {
     let [given, held, narrow, _] = hidden_tenth(40);
@@ -210,8 +212,8 @@ fn what_the_mean_weight_cannot_tell_is_in_the_interval() {
     assert!(held >= 0.87 * given, "{held} of {given}");
 }
 
-/// Prints the book's share of figures: `cargo test -p jurybox-lab --lib offpolicy::tests --
-/// --ignored --nocapture`.
+/// Prints figures of `experiments/results/off-policy.md`: `cargo test -p jurybox-lab --lib
+/// offpolicy::tests -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints figures of the book"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -219,8 +221,8 @@ fn coverage_of_a_hidden_tenth() {
     println!("given, held, held without widening, mean half width: {:?}", hidden_tenth(200));
 }
 
-/// Shares of logs with a figure, of figures that hold the truth, of those that would without
-/// widening, and the mean half width.
+/// The number of logs with a figure, of figures that hold the truth, and of doubly robust intervals
+/// beside them that do so without widening; and the figures' mean half width.
 fn hidden_tenth(logs: u64) -> [f64; 4] {
     let [mut given, mut held, mut narrow, mut width] = [0.0; 4];
     for seed in 0..logs {
@@ -287,7 +289,7 @@ fn equal_rewards_bound_nothing() {
     assert!(outcome.to_table().contains("rewards from 0 to 1 (all rewards in the log are 0 or 1)"));
 }
 
-/// 3 of 20 uniform picks, p = 3/20: the sum of the weights misses one only by rounding.
+/// 3 of 20 uniform picks, p = 3/20: the sum of the weights is exact but for rounding.
 #[test]
 fn a_purely_random_log_is_no_forgery() {
     let (mut log, _) = log(9, 100, 3, 1.0, true);
@@ -334,8 +336,8 @@ fn a_weight_beside_which_nothing_counts_is_refused() {
     );
 }
 
-/// The default of 200 items a round is too many for a small file; the error names a possible
-/// number.
+/// The default of 200 items in a round is too many for a file of 120 reviewed rows. The error names
+/// a possible number.
 #[test]
 fn too_many_items_for_reviewed_rows_are_named() {
     let (log, _) = log(13, 60, 2, 0.5, true);

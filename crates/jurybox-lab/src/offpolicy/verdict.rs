@@ -1,22 +1,23 @@
 //! The decision between a figure and bounds for a policy, by the support that the log has for it.
 //!
-//! The weights of the reviewed rows sum to the number of the policy's picks, up to chance, if the
-//! log could have picked each of them. A smaller sum means picks that the log never or too rarely
-//! makes. There is no figure in these cases:
+//! The mean weight of the reviewed rows is `sum w / N`, with w and N as in `estimators`. It is one,
+//! up to chance, if the log could have picked each of the policy's picks. A smaller one means picks
+//! that the log never or too rarely makes. There is no figure in these cases:
 //!
-//! 1. the policy picks rows without a probability, in a log whose other unpicked rows carry one;
+//! 1. the policy picks rows without a probability, in a log that has some on unpicked rows;
 //! 2. the 95% interval of the mean weight lies below one;
-//! 3. less than half of the policy's picks is within reach (`sum min(w, c) / N`). Weights that are
+//! 3. less than half of the policy's picks are within reach (`sum min(w, c) / N`). Weights that are
 //!    rare and huge are mostly absent from a short log, so that the mean weight looks precise and
-//!    is not. In the simulated logs of the book's table the doubly robust intervals hold the truth
-//!    92 to 96 times of 100 above one half, and 27 to 87 times below;
-//! 4. the interval of the mean weight lies above one, by half of its half-width: the probabilities
-//!    are not those of the log;
-//! 5. part of the picks may have no support, and nothing bounds the rewards.
+//!    is not. In the first table of `experiments/results/off-policy.md`, the doubly robust
+//!    intervals hold the truth in 93 to 97 of 100 logs where the mean reach is above one half, and
+//!    in 30 to 94 below;
+//! 4. the mean weight exceeds one by 1.5 half-widths of its interval: the probabilities are not
+//!    those of the log. Then there are no bounds either;
+//! 5. part of the picks may have no support, and the reward range is empty, as of equal rewards.
 //!
 //! A mean weight that is not clearly below one does not prove full support. Unless the log shows
-//! that every row could be picked, the interval of the figure is widened to hold those of the
-//! bounds.
+//! that every row could be picked and no reward is missing, the figure's interval is widened to
+//! hold the intervals of the bounds.
 
 use super::estimators::{LoggedEvidence, PolicyEstimates};
 use super::linearized::LinearizedEstimate;
@@ -71,8 +72,8 @@ pub(super) fn line(name: &str, evidence: &LoggedEvidence<'_>, logged: &Linearize
     line
 }
 
-/// The share of the picks that may have no support. Zero if the log shows that every row could be
-/// picked, and every pick has its reward.
+/// The share of the picks that may have no support. Zero if the log shows that every row that the
+/// policy may pick could be picked, and that every pick has its reward.
 pub(super) fn unsupported_share(evidence: &LoggedEvidence<'_>, figures: &PolicyEstimates) -> f64 {
     if evidence.all_rewards_present && known_overlap(evidence).is_some_and(|known| known >= 1.0 - ROUNDING) {
         return 0.0;
@@ -80,8 +81,8 @@ pub(super) fn unsupported_share(evidence: &LoggedEvidence<'_>, figures: &PolicyE
     figures.unsupported_share()
 }
 
-/// The interval of the doubly robust estimate, widened to hold the intervals of the bounds, which
-/// need no overlap. `less` is subtracted from all of them, round by round.
+/// The doubly robust estimate with its interval widened to hold the intervals of the bounds,
+/// equally to both sides. `less` is subtracted from all of them, round by round.
 pub(super) fn widened(figures: &PolicyEstimates, less: Option<&LinearizedEstimate>) -> Interval {
     let of = |figure: &LinearizedEstimate| {
         less.map_or_else(|| figure.estimate(), |less| figure.minus(less).estimate())
@@ -146,8 +147,8 @@ pub(super) fn out_of_reach(evidence: &LoggedEvidence<'_>, figures: &PolicyEstima
     }
 }
 
-/// The share of the policy's picks that carry a logged probability. None if the log carries none on
-/// unreviewed rows.
+/// The share of the policy's picks that carry a logged probability. None if there are unreviewed
+/// rows and none of them carries one.
 fn known_overlap(evidence: &LoggedEvidence<'_>) -> Option<f64> {
     let rows = || evidence.rounds.iter().flatten().copied();
     let every = rows().all(|row| !evidence.logged[row].is_nan());

@@ -1,7 +1,7 @@
 //! Tests of the coverage of prevalence intervals, on simulated tables with known truth.
 //!
-//! `cargo test --release -p jurybox-lab prevalence::coverage -- --ignored --nocapture` prints the
-//! book's tables.
+//! `cargo test --release -p jurybox-lab --lib prevalence::coverage -- --ignored --nocapture` prints
+//! tables of `experiments/results/prevalence.md`.
 
 use super::errors::GoldenVerdict;
 use super::estimate::{PrevalenceEstimate, Row};
@@ -19,11 +19,11 @@ use std::fmt::Write;
 /// The distribution of rewards, given a standard normal z.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum RewardKind {
-    /// 1 with probability 1 / (1 + exp(c - 2z)), else 0.
+    /// 1 with probability 1 / (1 + exp(c - 2z)), else 0. The number is c.
     Yes(f64),
-    /// 0.5 + 0.15 z with as much noise, clamped to 0 and 1.
+    /// 0.5 + 0.15 (z + noise), clamped to 0 and 1, with standard normal noise.
     Between,
-    /// exp(z) with skewed noise; the range of rewards is not declared.
+    /// exp(z + noise - 0.5), with standard normal noise; the range of rewards is not declared.
     Uneven,
 }
 
@@ -34,7 +34,7 @@ enum SamplingDesign {
     Equal,
     /// With probabilities that rise with z.
     Rising,
-    /// Half of the reviews for the highest rows for certain, the others at random.
+    /// The highest rows for certain, as half of the reviews; the others at random.
     Top,
 }
 
@@ -79,8 +79,8 @@ fn live(world: &SimulatedTable, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     (rows, sum / world.rows as f64)
 }
 
-/// Over many tables: the share of intervals that hold the truth, the same for a normal
-/// approximation, the mean widths of both, and the share of intervals that are called reliable.
+/// Over many tables: the share of intervals that hold the truth, that share for the normal
+/// approximation, the mean widths of both intervals, and the share that are called reliable.
 fn held(world: &SimulatedTable, worlds: u64) -> (f64, f64, f64, f64, f64) {
     let (mut own, mut normal, mut widths, mut reliable, mut count) = (0.0, 0.0, (0.0, 0.0), 0.0, 0.0);
     for seed in 0..worlds {
@@ -103,7 +103,7 @@ const RARE: RewardKind = RewardKind::Yes(6.3);
 const SOME: RewardKind = RewardKind::Yes(4.2);
 const HALF: RewardKind = RewardKind::Yes(0.0);
 
-/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
+/// 95% of 300 tables are 285; fewer than 274 happen about once in 400 tests (binomial).
 #[test]
 fn intervals_hold_the_mean_of_all_rows() {
     for kind in [RARE, SOME, HALF, RewardKind::Between] {
@@ -116,7 +116,8 @@ fn intervals_hold_the_mean_of_all_rows() {
     }
 }
 
-/// If a few rewards of unknown range carry the sum, the interval is not called reliable.
+/// The interval of very uneven rewards of unknown range is rarely called reliable; that of rewards
+/// of known range always is.
 #[test]
 fn uneven_rewards_of_no_known_range_are_not_trusted() {
     let (.., reliable) = held(
@@ -131,7 +132,7 @@ fn uneven_rewards_of_no_known_range_are_not_trusted() {
     assert!(reliable == 1.0, "{reliable}");
 }
 
-/// Coverage with juries that learn from the same rewards, out of fold, by group.
+/// Intervals by group hold the truth if the predictions are by juries that learn out of fold.
 #[test]
 fn juries_that_learn_out_of_fold_leave_the_intervals_honest() {
     let (mut held, mut count, mut narrower) = (0, 0, 0.0);
@@ -160,15 +161,15 @@ fn juries_that_learn_out_of_fold_leave_the_intervals_honest() {
         let blind = blind.unwrap().all;
         narrower += found.all.standard_error.unwrap() / blind.standard_error.unwrap() / 60.0;
     }
-    // 95% of 180 are 171; fewer than 162 happen once in 500 tests.
+    // 95% of 180 are 171; fewer than 162 happen about once in 550 tests (binomial).
     assert!(held >= 162, "{held} of {count}");
-    // The jury narrows the intervals to 0.88, as 29% more labels would. A third of the 900 rows was
-    // reviewed, and no jury reduces the error that the choice of the 900 rows brings.
+    // A third of the 900 rows is reviewed. No jury reduces the error that the choice of the 900
+    // rows brings.
     assert!(narrower < 0.9, "{narrower}");
 }
 
-/// 900 rows in three languages, 300 of them reviewed, more often with high scores; and the true
-/// mean of each language.
+/// 900 rows in three languages, about 300 of them reviewed, more often with high scores; and the
+/// mean of the verdicts that each language would have.
 fn file(seed: u64) -> (String, [f64; 3]) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::from("language,a,b,verdict,p\n");
@@ -188,8 +189,8 @@ fn file(seed: u64) -> (String, [f64; 3]) {
     (text, sums)
 }
 
-/// Rows in threads of different moods, and the mean of all their rewards. Whole threads are reviewed
-/// or none of their rows if `are_whole`, else single rows.
+/// Rows in threads of different moods, and the mean of all their rewards. If `are_whole`, all rows
+/// of a thread are reviewed or none; otherwise each row is drawn by itself.
 fn threads(count: usize, base: f64, are_whole: bool, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut rows = Vec::new();
     let mut sum = 0.0;
@@ -218,9 +219,11 @@ fn threads(count: usize, base: f64, are_whole: bool, rng: &mut ChaCha8Rng) -> (V
     (rows, sum / all)
 }
 
-/// Shares of intervals that hold the mean, by threads and as if rows were independent, and the width.
+/// Shares of intervals that hold the mean, by threads and as if rows were independent, and the mean
+/// width of the intervals by threads.
 ///
-/// The mean is that of these rows if whole threads are drawn, else that of the distribution.
+/// The mean to hold is that of the rows themselves if whole threads are drawn, else that of the
+/// distribution that the rows are drawn from.
 fn held_by_threads(count: usize, base: f64, are_whole: bool, worlds: u64) -> (f64, f64, f64) {
     let (mut by_thread, mut by_row, mut width, mut all) = (0.0, 0.0, 0.0, 0.0);
     // The mean of the distribution, from a hundred thousand threads.
@@ -245,7 +248,7 @@ fn held_by_threads(count: usize, base: f64, are_whole: bool, worlds: u64) -> (f6
     (by_thread / all, by_row / all, width / all)
 }
 
-/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
+/// 95% of 300 tables are 285; fewer than 274 happen about once in 400 tests (binomial).
 #[test]
 fn intervals_hold_where_rows_of_a_thread_are_alike() {
     for (threads, base) in [(40, 0.0), (200, 0.0), (200, 4.0), (600, 6.3)] {
@@ -268,8 +271,8 @@ struct ErringReviewers {
     golden: usize,
 }
 
-/// Shares of intervals that hold the true rate, corrected and uncorrected, the mean corrected rate,
-/// and the mean width.
+/// Shares of intervals that hold the true rate, corrected and uncorrected; the mean corrected rate;
+/// and the mean width of the corrected intervals.
 fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64) {
     let (mut held, mut uncorrected, mut mean, mut width) = (0.0, 0.0, 0.0, 0.0);
     for seed in 0..worlds {
@@ -287,7 +290,7 @@ fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64
                 reviewer: None,
             })
             .collect();
-        // As many true yes as the rate says; the reviewed rows are drawn from all of them.
+        // The true share of yes is exactly the rate; the reviewed rows are a random tenth.
         let count = 10 * world.looks;
         let harmful = (world.rate * count as f64).round() as usize;
         let calls: Vec<f64> = (0..count).map(|at| called(at < harmful).1).collect();
@@ -314,7 +317,7 @@ fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64
     (held / all, uncorrected / all, mean / all, width / all)
 }
 
-/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
+/// 95% of 300 tables are 285; fewer than 274 happen about once in 400 tests (binomial).
 #[test]
 fn intervals_hold_the_true_rate_where_people_err() {
     for rate in [0.0, 0.004, 0.05, 0.4] {
@@ -332,8 +335,8 @@ fn intervals_hold_the_true_rate_where_people_err() {
     }
 }
 
-/// Verdicts "yes" are late with probability `late`, "no" never. Shares of intervals that hold the
-/// mean, if outstanding verdicts are known and if they are not.
+/// Verdicts "yes" are late with probability `late`, and "no" never. Shares of intervals that hold
+/// the mean, if outstanding verdicts are known as such, and if they are not.
 fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
     let (mut known, mut unknown) = (0.0, 0.0);
     for seed in 0..worlds {
@@ -358,7 +361,7 @@ fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
     (known / worlds as f64, unknown / worlds as f64)
 }
 
-/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
+/// 95% of 300 tables are 285; fewer than 274 happen about once in 400 tests (binomial).
 #[test]
 fn intervals_hold_whatever_late_verdicts_will_be() {
     for late in [0.1, 0.4] {
@@ -367,7 +370,7 @@ fn intervals_hold_whatever_late_verdicts_will_be() {
     }
 }
 
-/// Prints the book's table of coverage with threads, errors and late verdicts.
+/// Prints figures of coverage with threads, errors and late verdicts.
 #[test]
 #[ignore = "prints a table; a minute in release"]
 #[expect(clippy::print_stdout, reason = "a table to look at")]
@@ -398,7 +401,7 @@ fn table_of_threads_errors_and_late_verdicts() {
     }
 }
 
-/// Prints the book's table of coverage.
+/// Prints the table of coverage by rewards, number of reviews and sampling design.
 #[test]
 #[ignore = "prints the book's table; a minute in release"]
 #[expect(clippy::print_stdout, reason = "a table to look at")]

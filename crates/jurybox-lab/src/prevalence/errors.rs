@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The 97.5% quantile of the normal distribution.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
-/// A verdict on a golden item, that is, on one whose right answer is known.
+/// A verdict on a golden item, which is an item whose right answer is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GoldenVerdict {
     /// The right answer, 1 or 0.
@@ -36,8 +36,8 @@ pub struct ErrorRates {
 pub struct ErrorRate {
     /// Number of verdicts on golden items of this kind.
     pub verdicts: u64,
-    /// The rate. With names of reviewers, it is weighted by how much of the other rows each has
-    /// judged.
+    /// The rate. With names of reviewers, the rate of each is weighted by the sum of one over the
+    /// probability of the rows, other than golden items, that the reviewer judged.
     pub mean: f64,
     /// Lower end of the 95% interval.
     pub low: f64,
@@ -45,21 +45,21 @@ pub struct ErrorRate {
     pub high: f64,
 }
 
-/// Sum of one over the probability of the rows that each reviewer judged.
+/// For each reviewer, the sum of one over the probability of the rows that the reviewer judged.
 pub(super) type ReviewerShares = BTreeMap<Option<Reviewer>, f64>;
 
 impl ErrorRates {
-    /// The rates, and the share of the rows whose reviewers judged no golden item of one kind. The
-    /// error names the kind of golden items that is missing.
+    /// The rates, and the share of the rows whose reviewers judged no golden item of one kind, the
+    /// larger of the two. The error names the kind of golden items that is missing.
     pub(super) fn of(golden: &[GoldenVerdict], shares: &ReviewerShares) -> Result<(ErrorRates, f64), String> {
         let (false_positive_rate, one) = ErrorRate::of(golden, 0.0, shares)?;
         let (false_negative_rate, other) = ErrorRate::of(golden, 1.0, shares)?;
         Ok((ErrorRates { false_positive_rate, false_negative_rate }, one.max(other)))
     }
 
-    /// The true rate for a rate that reviewers call. None if the error rates may be those of a
-    /// coin, or if the false positive rate clearly exceeds the rate in all rows, which contradicts
-    /// it.
+    /// The interval of the true rate, for the interval of the rate that reviewers call. None if the
+    /// upper ends of the error rates sum to one or more, as for coins. None also if the whole
+    /// interval is below zero, since the false positive rate then contradicts the rate called.
     pub(super) fn corrected(&self, called: Interval) -> Option<Interval> {
         let (f, m) = (self.false_positive_rate, self.false_negative_rate);
         if f.high + m.high >= 1.0 {
@@ -83,7 +83,7 @@ impl ErrorRates {
 
 impl ErrorRate {
     /// The error rate on golden items with this right answer, and the share of the rows whose
-    /// reviewers judged none of them.
+    /// reviewers judged none of these items.
     fn of(golden: &[GoldenVerdict], right: f64, shares: &ReviewerShares) -> Result<(ErrorRate, f64), String> {
         let mut judged: BTreeMap<Option<Reviewer>, (f64, f64)> = BTreeMap::new();
         for one in golden.iter().filter(|one| one.right == right) {
@@ -109,7 +109,7 @@ impl ErrorRate {
     }
 }
 
-/// Wilson's 95% interval of a share of `count` verdicts.
+/// Wilson's 95% interval of a share of `count` verdicts, which may be an effective number.
 fn wilson(share: f64, count: f64) -> (f64, f64) {
     let z = NORMAL * NORMAL / count;
     let half = (z * share * (1.0 - share) + z * z / 4.0).max(0.0).sqrt();

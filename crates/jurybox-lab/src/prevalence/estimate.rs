@@ -1,7 +1,8 @@
 //! The estimate of the mean reward of all rows: PPI++ with unequal probabilities.
 //!
 //! PPI++ is prediction-powered inference with a fitted weight of the predictions (Angelopoulos,
-//! Duchi and Zrnic 2023).
+//! Duchi and Zrnic 2023). If rows were reviewed with unequal probabilities, rewards are weighted by
+//! one over the probability (Hájek's estimator).
 
 use super::jackknife::{by_item, jackknife};
 use crate::max_influence::MaxInfluence;
@@ -16,7 +17,7 @@ pub(super) struct Row {
     pub(super) reward: f64,
     pub(super) probability: f64,
     pub(super) prediction: f64,
-    /// The row's item, if some item has several rows.
+    /// The row's item, if the table has items of several rows; else None.
     pub(super) item: Option<usize>,
     /// Whether the row was picked but has no verdict yet.
     pub(super) outstanding: bool,
@@ -31,15 +32,16 @@ pub(super) struct PrevalenceEstimate {
     pub(super) standard_error: f64,
     /// Weight of the predictions, PPI++'s lambda: 0 ignores them.
     pub(super) lambda: f64,
-    /// Kish's effective sample size: number of rewards of equal weight with as much information.
+    /// Kish's effective sample size: number of rewards of equal weight with as much information, or
+    /// of items, if items have several rows.
     pub(super) effective_labels: f64,
-    /// Whether the sample is large enough for a normal approximation, given its skewness.
+    /// Whether the sample is large enough for a normal approximation, given the skewness.
     pub(super) enough_labels: bool,
 }
 
 impl PrevalenceEstimate {
-    /// The normal approximation: with equal probabilities, `ppi_mean_ci`. If one reward in a
-    /// hundred is a yes it holds in 81 of 100 cases, so that it is never reported.
+    /// The interval by a normal approximation, which is `ppi_mean_ci` of `ppi-python` if all
+    /// probabilities are equal. It is not reported, because it holds too rarely for rare rewards.
     #[cfg(test)]
     pub(super) fn normal(&self) -> (f64, f64) {
         let half = 1.959_963_984_540_054 * self.standard_error;
@@ -48,10 +50,10 @@ impl PrevalenceEstimate {
 
     /// None from fewer than two rewards, or if one item has all rewards.
     ///
-    /// The estimate is `lambda * mean of all predictions + weighted mean of (reward - lambda *
-    /// prediction)`, with weights of one over the probability that sum to one. With equal
-    /// probabilities lambda, mean and standard error are those of PPI++, with the unreviewed rows
-    /// as the second sample.
+    /// The estimate is `s * mean of all predictions + weighted mean of (reward - s * prediction)`,
+    /// with weights in proportion to one over the probability. PPI++'s lambda is the slope s times
+    /// the share of unreviewed rows. With equal probabilities lambda, mean and standard error are
+    /// those of PPI++, with the unreviewed rows as the second sample.
     ///
     /// If items have several rows, variances are over items, because rows of an item may be alike.
     pub(super) fn of(rows: &[Row], range: RewardRange) -> Option<PrevalenceEstimate> {
@@ -64,7 +66,7 @@ impl PrevalenceEstimate {
         let weights: Vec<f64> = labelled.iter().map(|row| 1.0 / row.probability / total).collect();
         let equal = are_equal(rows);
         let slope = if others > 0.0 { slope(rows, &labelled, &weights, equal) } else { 0.0 };
-        // PPI++ clamps its lambda, which refers to unreviewed rows only, to between 0 and 1.
+        // PPI++ clamps lambda, which is the slope times the share of unreviewed rows, to 0 to 1.
         let slope = slope.clamp(0.0, all / others.max(1.0));
         let off = |row: &Row| row.reward - slope * row.prediction;
         let centre: f64 = labelled.iter().zip(&weights).map(|(row, weight)| weight * off(row)).sum();
@@ -75,7 +77,7 @@ impl PrevalenceEstimate {
         let mut with: Vec<f64> = labelled.iter().zip(&weights).map(own).collect();
         let mut without: Vec<f64> = rows.iter().filter(|row| row.reward.is_nan()).map(of_all).collect();
         if equal {
-            // Both are samples of the same rows, so each is centred at its own mean.
+            // As in PPI++, reviewed and unreviewed rows are centred at their own means.
             centred(&mut with);
             centred(&mut without);
         }
@@ -114,13 +116,14 @@ impl PrevalenceEstimate {
     }
 }
 
-/// The sum of squares of a function of weights and surprises.
+/// The sum of the squares of `of`, over pairs of a weight and a surprise.
 fn squares(terms: &[(f64, f64)], of: fn(f64, f64) -> f64) -> f64 {
     terms.iter().map(|&(weight, surprise)| of(weight, surprise).powi(2)).sum()
 }
 
-/// The design effect: how much the variance grows because rows of an item are alike. From the
-/// rewards; if these are all equal, as if rows of an item always were. At least 1.
+/// The design effect: how much the variance grows because rows of an item are alike, at least 1. It
+/// is the ratio of the variance over items to that over rows. If the latter is zero, rows of an
+/// item are taken to be equal.
 fn design_effect(variance: f64, of_rows: &[(f64, f64)], of_items: &[(f64, f64)]) -> f64 {
     let apart = squares(of_rows, |weight, surprise| weight * surprise);
     let effect = if apart > 0.0 {
@@ -137,7 +140,7 @@ fn are_equal(rows: &[Row]) -> bool {
     said.next().is_none_or(|first| said.all(|p| p == first))
 }
 
-/// The weight of the predictions that minimises the variance, before clamping.
+/// The slope of the predictions that minimises the variance, before clamping.
 fn slope(rows: &[Row], labelled: &[Row], weights: &[f64], equal: bool) -> f64 {
     // Squared weights, because the variance of the estimate has them.
     let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
@@ -165,7 +168,7 @@ fn centred(values: &mut [f64]) {
 }
 
 /// The largest influence of one row that was not reviewed: the weight of a row times the distance
-/// of a possible reward from the expected one.
+/// of a possible reward from the expected one, both as in [`MaxInfluence::of`].
 fn max_influence(
     labelled: &[Row],
     weights: &[f64],
@@ -181,8 +184,8 @@ fn max_influence(
     MaxInfluence::of(weights.iter().map(|weight| (1.0, *weight)), surprises.iter().copied(), ends)
 }
 
-/// Cochran's rule for a normal approximation, as amended by Sugden, Smith and Jones (2000): at
-/// least 28 + 25 times the squared skewness.
+/// Cochran's rule for a normal approximation, as amended by Sugden, Smith and Jones (2000): the
+/// effective sample size is at least 28 + 25 times the squared skewness. False if terms are equal.
 fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective_labels: f64) -> bool {
     let moment = |power: i32| terms.clone().map(|term| term.powi(power)).sum::<f64>();
     let count = terms.clone().count() as f64;

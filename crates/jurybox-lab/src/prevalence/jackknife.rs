@@ -2,24 +2,25 @@
 //! items, such as threads or authors.
 //!
 //! Rows of one item may have similar rewards and may have been picked together, so that a variance
-//! over rows is too small. Items are independent: leaving out one at a time shows how the mean
-//! varies, whatever the dependence within items.
+//! over rows is too small. Items are taken to be independent: leaving out one at a time shows how
+//! the mean varies, whatever the dependence within items.
 
 use super::estimate::Row;
 use std::collections::HashMap;
 
-/// The sums of an item's rows that the mean is made from.
+/// Sums over the rows of an item.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ItemSums {
     rows: f64,
     predictions: f64,
     /// Sum of one over the probability, over the rows with a reward.
     pub(super) weight: f64,
-    /// Sum of reward minus weighted prediction, over the probability, over the rows with a reward.
+    /// Sum of (reward - slope * prediction) / probability, over the rows with a reward.
     pub(super) off: f64,
 }
 
-/// The sums of each item, in the order of their first rows. None if no row has an item.
+/// The sums of each item, in the order of their first rows. A row without an item is one by itself.
+/// None if no row has an item.
 pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<ItemSums>> {
     rows.iter().find_map(|row| row.item)?;
     let (mut items, mut places): (Vec<ItemSums>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
@@ -40,8 +41,8 @@ pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<Ite
     Some(items)
 }
 
-/// The variance of `slope * mean of predictions + weighted mean of off`. None if fewer than two
-/// items have rewards.
+/// The variance of `slope * mean of predictions + weighted mean of (reward - slope * prediction)`.
+/// None if fewer than two items have rewards.
 pub(super) fn jackknife(items: &[ItemSums], slope: f64) -> Option<f64> {
     if items.iter().filter(|item| item.weight > 0.0).count() < 2 {
         return None;

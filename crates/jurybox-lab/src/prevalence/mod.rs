@@ -1,14 +1,14 @@
 //! Prevalence: the mean reward of *all* items, by group and period, from a reviewed sample.
 //!
 //! The mean of the reviewed rows is too high, because reviewers look at suspicious items. But every
-//! row has a known probability of review, and a reward predicted by a jury. The mean of all
-//! predictions, plus the mean error of the predictions weighted by one over the probability, is
-//! unbiased whether the jury is right or not (prediction-powered inference; the difference
-//! estimator of survey sampling). The better the jury, the narrower the interval.
+//! row has a known probability of review, and a reward predicted by a jury. Take the mean of all
+//! predictions, plus the mean error of the predictions on reviewed rows, weighted by one over the
+//! probability. This sum is nearly unbiased whether the jury is right or not (prediction-powered
+//! inference; the difference estimator of survey sampling). A better jury narrows the interval.
 //!
-//! - `rows` reads the table, and refuses samples that cannot stand for it;
+//! - `rows` reads the table, and refuses samples that cannot represent all rows;
 //! - `period` makes days, weeks and months of dates;
-//! - `predict` predicts each row's reward by a jury that has not learnt from it;
+//! - `predict` predicts each row's reward, by default by a jury that has not learnt from it;
 //! - `estimate` has the mean with its interval, `jackknife` the variance over items;
 //! - `errors` corrects for reviewers' errors, by golden items;
 //! - `coverage` tests the intervals on simulated tables.
@@ -55,9 +55,10 @@ pub struct PrevalenceOptions {
     /// Source of the predicted rewards.
     pub predictions: Predictions,
     /// Column of right answers, 1 or 0, for golden items; empty for all other rows. Error rates are
-    /// measured on golden items, and the mean of the other rows is corrected for them.
+    /// measured on golden items. The mean is over the other rows, and is corrected for the errors.
     pub golden: Option<String>,
-    /// Least and greatest possible reward. The default is 0 and 1 if all rewards are 0 or 1.
+    /// Least and greatest possible reward. The default is 0 and 1 if all rewards are 0 or 1, else
+    /// the range of the rewards in the table.
     pub reward_range: Option<(f64, f64)>,
 }
 
@@ -69,10 +70,10 @@ pub struct PrevalenceOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub enum Predictions {
-    /// Juries of this policy, by cross-fitting: each learns from four fifths of the rewards and
-    /// predicts the others.
+    /// Juries of this policy, by cross-fitting: each learns from about four fifths of the rewards
+    /// and predicts the other rows.
     CrossFitted(Spec),
-    /// A saved jury that has learnt from other rows.
+    /// A saved jury, which should have learnt from other rows only.
     State(Box<Jury>),
     /// The scores of the table's only evaluator.
     Column,
@@ -136,7 +137,7 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
         outstanding: rows.outstanding(at),
     };
     let all: Vec<Row> = (0..rows.rewards.len()).map(row).collect();
-    // In the order of periods, then of groups.
+    // In the order of periods and, within a period, of groups.
     let mut parts: BTreeMap<&rows::Segment, Vec<Row>> = BTreeMap::new();
     for (at, part) in rows.part_of.iter().enumerate() {
         parts.entry(&rows.parts[*part]).or_default().push(all[at]);
@@ -162,7 +163,8 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     .warned(range))
 }
 
-/// Error rates of the reviewers, and the share of rows whose reviewers judged no golden items.
+/// Error rates of the reviewers, and the share of rows whose reviewers judged no golden items of
+/// one kind.
 fn error_rates(rows: &PrevalenceRows, column: &str, range: RewardRange) -> Result<(ErrorRates, f64), Error> {
     let are_binary = |mut values: Box<dyn Iterator<Item = f64> + '_>| values.all(|x| x == 0.0 || x == 1.0);
     let said = rows.golden.iter().flat_map(|one| [one.right, one.reward]);

@@ -57,27 +57,27 @@ pub struct PrevalenceLine {
     pub rows: u64,
     /// Number of rows with a reward.
     pub labelled: u64,
-    /// Number of picked rows without a reward yet. The interval holds whatever those will be.
+    /// Number of picked rows without a reward yet. The interval holds whatever their rewards are.
     pub outstanding: u64,
-    /// Number of rewards of equal weight with as much information; of items, if these have several
-    /// rows.
+    /// Number of rewards of equal weight with as much information. If items have several rows, it
+    /// is a number of items.
     pub effective_labels: f64,
-    /// Mean reward of all rows. None from fewer than two rewards. With golden items it is corrected
-    /// for errors of reviewers, and None if these leave it unknown.
+    /// Mean reward of all rows. None from fewer than two rewards, or if one item has all of them.
+    /// With golden items it is corrected for errors of reviewers, and None if it cannot be.
     pub mean: Option<f64>,
-    /// Lower end of the 95% interval. If only the reward range is known, its lower end.
+    /// Lower end of the 95% interval. Without a mean, the lower end of a known reward range.
     pub low: Option<f64>,
-    /// Upper end of the 95% interval, or of the reward range.
+    /// Upper end of the 95% interval. Without a mean, the upper end of a known reward range.
     pub high: Option<f64>,
-    /// The mean with its interval before the correction. None without golden items.
+    /// The mean with its interval before the correction. None without golden items or an estimate.
     pub uncorrected: Option<Interval>,
     /// Standard error of the uncorrected mean.
     pub standard_error: Option<f64>,
     /// Weight of the predictions, from 0 (not used) to 1.
     pub lambda: Option<f64>,
     /// Whether the interval is reliable. It is not if the reward range is unknown and rewards are
-    /// too few or some outstanding; if probabilities differ more than tenfold; or if none of the
-    /// rows of a group or period that were left to chance was reviewed.
+    /// too few or some are outstanding. It is not if probabilities below 1 differ more than
+    /// tenfold, or if none of the rows with a probability below 1 was reviewed.
     pub reliable: bool,
 }
 
@@ -112,8 +112,8 @@ impl PrevalenceLine {
     }
 }
 
-/// The interval for every possible outcome of the outstanding verdicts, from all at the least to
-/// all at the greatest possible reward.
+/// The interval for every possible outcome of the outstanding verdicts, from all at the lower end
+/// of the reward range to all at its upper end.
 fn with_outstanding(interval: Interval, rows: &[Row], range: RewardRange) -> Interval {
     if rows.iter().all(|row| !row.outstanding) {
         return interval;
@@ -127,7 +127,8 @@ fn with_outstanding(interval: Interval, rows: &[Row], range: RewardRange) -> Int
     Interval { low: interval.low.min(least.low), high: interval.high.max(most.high), ..interval }
 }
 
-/// Whether, among the rows left to chance, few rows stand for many or none was reviewed.
+/// Whether, among the rows left to chance (probability below 1), probabilities are very unequal or
+/// no row was reviewed.
 fn is_uneven(rows: &[Row]) -> bool {
     /// Largest ratio of probabilities.
     const STEEPEST: f64 = 10.0;

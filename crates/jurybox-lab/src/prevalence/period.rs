@@ -59,7 +59,7 @@ impl fmt::Display for Period {
 
 impl Period {
     /// The period of a date, such as 2026-11-16, 2026-W47 (ISO 8601) or 2026-11. None if the cell
-    /// is not a date.
+    /// is no date.
     ///
     /// A date is 2026-11-16 or 2026/11/16, with or without text after it, or a Unix time in
     /// seconds, milliseconds, microseconds or nanoseconds.
@@ -70,7 +70,7 @@ impl Period {
             Length::Day => format!("{year:04}-{month:02}-{day:02}"),
             Length::Month => format!("{year:04}-{month:02}"),
             Length::Week => {
-                // A week belongs to the year of its Thursday; 1 January 1970 was one.
+                // A week belongs to the year of its Thursday; 1 January 1970 was a Thursday.
                 let thursday = days - (days + 3).rem_euclid(7) + 3;
                 let (year, _, _) = date_of(thursday);
                 format!("{year:04}-W{:02}", (thursday - days_from(year, 1, 1)) / 7 + 1)
@@ -94,12 +94,12 @@ fn written(cell: &str) -> Option<i64> {
     (apart && ends && date_of(days) == (year, month, day)).then_some(days)
 }
 
-/// The year 2100 as a Unix time in seconds. Larger numbers are milliseconds, microseconds or
-/// nanoseconds, each of which therefore reaches from February 1970 to 2100.
+/// The year 2100 as a Unix time in seconds. Larger numbers are in milliseconds, microseconds or
+/// nanoseconds, and each of these units reaches from February 1970 to 2100.
 const LATEST: f64 = 4_102_444_800.0;
 
-/// Days since 1970 of a Unix time in seconds or a finer unit, which its size decides. None for
-/// sizes below 1e8: seconds before March 1973 cannot be told from years and dates like 20261116.
+/// Days since 1970 of a Unix time, whose unit follows from its size. None for sizes below 1e8:
+/// seconds before March 1973 cannot be told from years and dates like 20261116.
 fn counted(cell: &str) -> Option<i64> {
     let seconds: f64 = cell.trim().parse().ok()?;
     let per_second = match seconds.abs() {
@@ -132,7 +132,7 @@ mod tests {
             ("1794787867000", "2026-11-16", "2026-W47", "2026-11"),
             ("1794787867000000", "2026-11-16", "2026-W47", "2026-11"),
             ("-100000001", "1966-10-31", "1966-W44", "1966-10"),
-            // In finer units than seconds, before March 1973 too.
+            // Milliseconds, microseconds and nanoseconds before March 1973 are dates.
             ("50000000000", "1971-08-02", "1971-W31", "1971-08"),
             ("50000000000000", "1971-08-02", "1971-W31", "1971-08"),
             ("50000000000000000", "1971-08-02", "1971-W31", "1971-08"),

@@ -1,4 +1,4 @@
-//! Predicted rewards of all rows, by juries that have not learnt from the row's own reward.
+//! Predicted rewards of all rows: by cross-fitted juries, by a saved jury, or from a column.
 
 use super::Predictions;
 use super::rows::PrevalenceRows;
@@ -8,7 +8,7 @@ use jurybox::toolbox::{hash_number, mean_of_present};
 use jurybox::{Evaluators, Example, Fitted, Jury, Scores};
 use jurybox_files::new_jury;
 
-/// Number of parts for cross-fitting.
+/// Number of folds of the cross-fitting.
 const FOLDS: usize = 5;
 
 /// A prediction for every row, within the reward range.
@@ -58,7 +58,8 @@ pub(super) fn predictions(
     Ok(RowPredictions { values, from, warning })
 }
 
-/// Predictions by juries that have seen all scores, and the rewards outside of the row's part.
+/// The prediction of each row is by a jury that has seen all scores, and the rewards of other
+/// folds.
 fn cross_fitted(rows: &PrevalenceRows, mut jury: Jury) -> Result<Vec<f64>, Error> {
     let width = jury.evaluators().len();
     jury.observe(&Scores::new(&rows.scores, width)?, 0)?;
@@ -79,16 +80,16 @@ fn cross_fitted(rows: &PrevalenceRows, mut jury: Jury) -> Result<Vec<f64>, Error
     Ok(values)
 }
 
-/// The values of rows if they are expected rewards, else 0.
+/// The values of rows if they are expected rewards, else 0 for each row.
 fn expected(fitted: &Fitted, table: &[f64]) -> Result<Vec<f64>, Error> {
     let scores = fitted.scores(table)?;
     if fitted.values_are_rewards() { Ok(fitted.values(&scores)?) } else { Ok(vec![0.0; scores.items()]) }
 }
 
-/// The part of each row for cross-fitting, by a hash that does not depend on the order of rows.
+/// The fold of each row, by a hash of the number of its item's first row.
 ///
-/// If items have several rows, these are all in one part. Otherwise rewards are dealt to the parts
-/// in turn, so that every jury has about as many to learn from.
+/// If items have several rows, these are all in one fold. Otherwise rows with a reward are dealt to
+/// the folds in turn, so that every jury has about as many to learn from.
 fn folds(rows: &PrevalenceRows) -> Vec<usize> {
     let item = |row: usize| hash_number(5, rows.items.of_row(row) as u64);
     let mut folds: Vec<usize> =

@@ -1,4 +1,4 @@
-//! Reads the rows of a table for prevalence, and refuses samples that cannot stand for it.
+//! Reads the rows of a table for prevalence, and refuses samples that cannot represent all rows.
 
 use super::PrevalenceOptions;
 use super::errors::{GoldenVerdict, ReviewerShares};
@@ -10,13 +10,14 @@ use jurybox_files::{BatchPosition, KeepRecords, ScanRequest, Table, reviewer};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Least expected number, in the whole file, of picks as improbable as that of a reviewed row.
+/// Least expected number of picks in the whole file, if all rows had the probability of a reviewed
+/// row.
 const IMPLAUSIBLE: f64 = 1e-6;
-/// Number of standard deviations of the weights' sum that are still chance.
+/// Number of standard deviations of a sum of weights or picks that still count as chance.
 const CHANCE: f64 = 4.0;
 /// Number of standard deviations above which missing verdicts are suspected.
 const SUSPECT: f64 = 2.0;
-/// Relative error of a sum of weights whose probabilities were written with few digits.
+/// Relative error allowed to a sum of weights whose probabilities were written with few digits.
 const DIGITS: f64 = 0.01;
 
 /// Advice for tables in which some rows could not be picked.
@@ -54,7 +55,7 @@ pub(super) struct PrevalenceRows {
     path: PathBuf,
 }
 
-/// Columns whose text is read, with the position of each in `names`.
+/// Columns whose text is read, each with its position in `names`.
 #[derive(Default)]
 struct ExtraColumns {
     names: Vec<String>,
@@ -192,7 +193,7 @@ impl PrevalenceRows {
         Ok(rows)
     }
 
-    /// Assigns the next row to a segment; `known` has the number of each.
+    /// Assigns the next row to a segment; `known` has the number of each segment so far.
     fn put_into(&mut self, part: Segment, known: &mut HashMap<Segment, usize>) {
         let next = known.len();
         let number = *known.entry(part.clone()).or_insert(next);
@@ -212,7 +213,7 @@ impl PrevalenceRows {
     }
 
     /// For each reviewer, the sum of one over the probability of the rows judged. Without names,
-    /// all of them count as one.
+    /// all reviewers count as one.
     pub(super) fn shares(&self) -> ReviewerShares {
         let mut shares = ReviewerShares::new();
         for (row, p) in self.probabilities.iter().enumerate().filter(|(row, _)| !self.rewards[*row].is_nan())
@@ -224,8 +225,8 @@ impl PrevalenceRows {
 
     /// Marks rows as picked: those with a receipt or a reward, and those with probability 1.
     ///
-    /// If unreviewed rows have empty probabilities, rows with a probability are picks too, unless
-    /// they would then stand for far too many rows.
+    /// If some probabilities are empty, rows with a probability count as picks too, unless they
+    /// would then stand for too many rows.
     fn know_picks(&mut self) {
         for (row, picked) in self.picked.iter_mut().enumerate() {
             *picked |= !self.rewards[row].is_nan() || self.probabilities[row] >= 1.0;
@@ -239,15 +240,16 @@ impl PrevalenceRows {
         }
     }
 
-    /// The variance of a sum in which rows of an item are fully dependent.
+    /// The variance of a sum in which rows of an item are fully dependent. `adds` is the standard
+    /// deviation of each row.
     fn by_item(&self, adds: impl Fn(usize) -> f64) -> f64 {
         let mut sums = vec![0.0; self.rewards.len()];
         (0..sums.len()).for_each(|row| sums[self.items.of_row(row)] += adds(row));
         sums.iter().map(|sum| sum * sum).sum()
     }
 
-    /// The number of rows that some rows stand for by their probabilities, and the largest excess
-    /// over all rows that is still chance.
+    /// The number of rows that `some` rows stand for by their probabilities, and the largest excess
+    /// over the number of all rows that is still chance.
     fn stand_for(&self, some: &[bool]) -> (f64, f64) {
         let of = |row: usize, of: fn(f64) -> f64| if some[row] { of(self.probabilities[row]) } else { 0.0 };
         let stand_for = (0..some.len()).map(|row| of(row, |p| 1.0 / p)).sum();
@@ -255,11 +257,11 @@ impl PrevalenceRows {
         (stand_for, CHANCE * variance.sqrt() + DIGITS * some.len() as f64)
     }
 
-    /// The largest shortfall of `stand_for` below all rows that is still chance, for a number of
-    /// standard deviations.
+    /// The largest shortfall of `stand_for` below the number of all rows that is still chance, for
+    /// a number of standard deviations.
     ///
-    /// Uses the probabilities of all rows; where these are empty, the average over the picks. The
-    /// picks alone would not do: the fewer are drawn, the less they seem to vary.
+    /// A row with an empty probability counts with the average variance of the picks. The picks
+    /// alone would not do, because few picks also seem to vary little.
     fn chance_of_few(&self, stand_for: f64, deviations: f64) -> f64 {
         let picked = self.probabilities.iter().zip(&self.picked).filter(|(_, picked)| **picked);
         let average = picked.map(|(p, _)| (1.0 - p) / (p * p)).sum::<f64>() / stand_for;
@@ -270,8 +272,8 @@ impl PrevalenceRows {
         deviations * variance.sqrt() + DIGITS * self.rewards.len() as f64
     }
 
-    /// Checks that the picks can stand for all rows: each stands for one over its probability.
-    /// Returns warnings.
+    /// Checks that the picks can represent all rows: each stands for as many rows as one over its
+    /// probability. Returns warnings, or an error if rows or verdicts must be missing.
     pub(super) fn checked(&self) -> Result<Vec<String>, Error> {
         let refused = |reason: String| Err(Error::Content { path: self.path.clone(), reason });
         let rows = self.rewards.len();
@@ -380,7 +382,7 @@ impl ImpossibleRows {
     }
 }
 
-/// The fault of a logged probability, if any.
+/// The fault of a row's logged probability, if any. A probability of 0 is handled elsewhere.
 fn unlikely(picked: bool, reward: f64, probability: f64) -> Option<String> {
     const RULE: &str = "it must be above 0 and at most 1, and may be empty for unreviewed rows";
     if probability.is_nan() && (picked || !reward.is_nan()) {

@@ -10,7 +10,8 @@ use jurybox_files::{plain, push_line};
 const NOTHING: &str = "–";
 
 impl Prevalence {
-    /// A table for the terminal: one line per period and group, then all rows.
+    /// A text for the terminal: a headline, a table of all periods and groups with all rows last,
+    /// and notes.
     pub fn to_table(&self) -> String {
         let mut text = String::new();
         push_line(&mut text, &self.headline());

@@ -38,14 +38,14 @@ fn with_equal_probabilities_it_is_ppi_python() {
         for (ours, theirs) in [(found.interval.mean, mean), (normal.0, low), (normal.1, high)] {
             assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
         }
-        // Slightly wider, to allow for rewards that 80 labels may have missed.
+        // Wider than the normal approximation, to allow for rewards that 80 labels may have missed.
         let wider = (found.interval.high - found.interval.low) / (high - low);
         assert!((1.0..1.5).contains(&wider), "{wider}");
     }
 }
 
-/// Two certain rows, and one of two others by a coin. Predictions are uninformative, so the mean is
-/// (1 + 0 + 2 * 1) / (1 + 1 + 2).
+/// Two rows were reviewed for certain, and one of two others by a coin. Predictions are equal, so
+/// that the mean is (1 + 0 + 2 * 1) / (1 + 1 + 2).
 #[test]
 fn rewards_are_weighed_by_one_over_their_probability() {
     let row = |reward: f64, probability: f64| Row { reward, probability, prediction: 0.5, ..Row::default() };
@@ -73,7 +73,7 @@ fn none_found_is_not_none_there() {
     let row = |i: usize| Row { reward: reward(i), probability: 0.02, prediction: 0.1, ..Row::default() };
     let found = PrevalenceEstimate::of(&(0..1000).map(row).collect::<Vec<_>>(), UNIT).unwrap().interval;
     assert_eq!((found.mean, found.low), (0.0, 0.0));
-    // The Clopper-Pearson interval ends at 0.168.
+    // The Clopper-Pearson interval of 0 of 20 ends at 1 - 0.025^(1/20) = 0.168.
     assert!((0.168..0.25).contains(&found.high), "{found:?}");
     assert!(PrevalenceEstimate::of(&[row(0), row(30)], UNIT).is_none());
 }
@@ -105,7 +105,7 @@ fn refused(text: &str, options: &PrevalenceOptions) -> String {
     reason
 }
 
-/// A month of posts, one in ten of them reviewed.
+/// Twenty days of posts, one in ten of them reviewed.
 fn month() -> String {
     let mut text = String::from("at,language,spam,abuse,verdict,p\n");
     for i in 0..2000_u32 {
@@ -141,7 +141,7 @@ fn groups_and_periods_are_in_order() {
     assert_eq!(found.lines.iter().map(|line| line.rows).sum::<u64>(), 2000);
     let text = found.to_table();
     assert!(text.contains("2026-W44  de"), "{text}");
-    // Nearly all intervals hold the truth.
+    // The interval of each language holds the truth.
     let truth = |language: &str| {
         let bar = if language == "de" { 1.6 } else { 1.2 };
         let rows = (0..2000_u32).filter(|i| ["en", "de", ""][*i as usize % 3] == language);
@@ -159,7 +159,7 @@ fn groups_and_periods_are_in_order() {
     }
 }
 
-/// The message names file, row, column and value.
+/// The message says which row or how many rows are at fault, and which column.
 #[test]
 fn what_cannot_be_weighed_is_refused() {
     let period = Some("at/day".parse::<Period>().unwrap());
@@ -237,8 +237,8 @@ fn rounds(policy: &str, seed: u64) -> String {
     text
 }
 
-/// A file with all verdicts on random checks is accepted, even if few rows were drawn. Ordinary
-/// picks are always refused.
+/// A file with a verdict on every pick, some of them random, is accepted, even if few random ones
+/// were drawn. It is refused if none was drawn. Picks without random ones are always refused.
 #[test]
 fn honest_files_are_accepted_whatever_is_drawn() {
     for policy in ["adaptive(audit=1,slots=5)", "adaptive(audit=0.2,slots=5)", "eps-greedy-all(slots=1)"] {
@@ -247,7 +247,8 @@ fn honest_files_are_accepted_whatever_is_drawn() {
             let found = prevalence(&table, &PrevalenceOptions::default());
             match found {
                 Ok(found) => assert_eq!(found.all.labelled, 100, "{policy} {seed}"),
-                // With a check in one of five rounds, four rounds have none in 41% of the cases.
+                // With a check in one of five rounds, four rounds have none in 0.8^4 = 41% of the
+                // cases.
                 Err(error) => assert!(
                     policy.contains("0.2") && error.to_string().contains("none of the 900 rows"),
                     "{policy} {seed}: {error}"
@@ -303,7 +304,7 @@ fn verdicts_that_are_outstanding_are_counted_and_bounded() {
     let (whole, some) = (found(&picks_alone), found(&late(&picks_alone, "")));
     assert_eq!(whole.all.outstanding, 0);
     assert!(some.all.outstanding > 10 && some.all.labelled + some.all.outstanding == 200, "{:?}", some.all);
-    // From the verdicts so far alone, the interval would end just above the mean of all of them.
+    // The interval reaches further than one from the verdicts so far alone.
     let (mean, at_hand) = (whole.all.mean.unwrap(), some.all.mean.unwrap());
     let alone = at_hand + 2.0 * some.all.standard_error.unwrap();
     assert!(some.all.low.unwrap() < mean && mean < some.all.high.unwrap(), "{:?} {mean}", some.all);
@@ -311,8 +312,8 @@ fn verdicts_that_are_outstanding_are_counted_and_bounded() {
     assert!(some.warnings[0].contains("of 200 picks have no verdict yet"), "{:?}", some.warnings);
 }
 
-/// Whole threads are drawn or none. Counted by threads that is chance; by rows it looked like a
-/// file with rows left out.
+/// Whole threads are drawn or none. 17 of 100 threads at a probability of 0.1 can be chance; 680 of
+/// 4,000 rows, counted by themselves, cannot.
 #[test]
 fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     let mut text = String::from("thread,spam,verdict,p\n");
@@ -326,14 +327,14 @@ fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     let (_dir, table) = table_as(&text, Roles { id: vec!["thread".into()], ..Roles::default() });
     let found = prevalence(&table, &PrevalenceOptions::default()).unwrap();
     assert_eq!((found.items, found.warnings.len()), (Some(100), 0));
-    // 17 threads, 4 of them all yes, are worth about 17 verdicts.
+    // 17 threads, 4 of which are all yes, are worth about 17 verdicts.
     assert!(
         found.all.effective_labels < 17.5 && found.all.high.unwrap() - found.all.low.unwrap() > 0.35,
         "{found:?}"
     );
 }
 
-/// Right answers may be words, as verdicts may, as `queue export` writes them for labelled queues.
+/// Right answers may be words, with numbers given by labels, as verdicts may.
 #[test]
 fn right_answers_may_be_words() {
     let mut text = String::from("spam,verdict,p,known\n");
@@ -356,8 +357,7 @@ fn right_answers_may_be_words() {
     assert_eq!(found.all, prevalence(&numbers, &golden).unwrap().all);
 }
 
-/// Golden items measure error rates and are not among the rows. Without them rates are uncorrected,
-/// and the table says so.
+/// Golden items measure error rates and are not among the rows.
 #[test]
 fn golden_items_correct_what_people_call() {
     let mut text = String::from("spam,verdict,p,known,who\n");
@@ -394,7 +394,7 @@ fn golden_items_correct_what_people_call() {
     let called = found.all.uncorrected.unwrap().mean;
     assert!((found.all.mean.unwrap() - (called - 0.02) / 0.88).abs() < 1e-12, "{:?}", found.all);
     assert!(found.to_table().contains("corrected by golden items"));
-    // Without names, half of all golden verdicts are wrong, and no correction is possible.
+    // Without names, more than half of all golden verdicts are wrong, and rates stay unknown.
     let found = prevalence(&plain, &golden).unwrap();
     assert_eq!((found.all.mean, found.all.low, found.all.high), (None, Some(0.0), Some(1.0)));
     assert!(found.warnings.iter().any(|warning| warning.starts_with("some rates cannot be corrected")));

@@ -1,15 +1,16 @@
 //! Rows with the same scores in every column: copies of a row, or coarse scores.
 //!
-//! If one of two copies is learnt from and the other is used for testing, the test measures memory.
+//! If a policy learns from one of two copies and is tested on the other one, the test measures
+//! memory.
 
 use super::{ItemIndex, ReviewLog};
 
 /// Which rows have the same scores.
 pub(crate) struct DuplicateScores {
     rows: usize,
-    /// For each row, the first row with its scores; empty without duplicates.
+    /// For each row, the first row with its scores; empty if no two rows have the same scores.
     first: Vec<usize>,
-    /// For each first row, the number of rows with its scores; empty without duplicates.
+    /// For each row, the number of rows of which it is the first; empty if `first` is.
     count: Vec<usize>,
 }
 
@@ -49,8 +50,8 @@ impl DuplicateScores {
         self.count.iter().filter(|&&count| count > 1).sum()
     }
 
-    /// For each row, the first row of its group. Groups are connected components: rows are joined
-    /// by equal scores, unless more than `most` rows have these, and by items.
+    /// For each row, a row that stands for its group. Groups are connected components: rows are
+    /// joined by items, and by equal scores unless more than `most` rows have these.
     pub(crate) fn units_with_items(&self, items: &ItemIndex, most: usize) -> Vec<usize> {
         fn root(of: &mut [usize], mut row: usize) -> usize {
             while of[row] != row {
@@ -70,8 +71,8 @@ impl DuplicateScores {
         of
     }
 
-    /// The first row with a row's scores, or the row itself if more than `most` rows have them:
-    /// then scores are coarse, and a split that keeps them together would be none.
+    /// The first row with a row's scores; or the row itself if more than `most` rows have them.
+    /// Scores are then coarse, and to keep these rows together would leave nothing to split.
     pub(crate) fn unit(&self, row: usize, most: usize) -> usize {
         match self.first.get(row) {
             Some(&first) if self.count[first] <= most => first,

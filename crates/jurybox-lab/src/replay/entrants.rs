@@ -15,10 +15,11 @@ use std::sync::{Arc, OnceLock};
 
 /// Number of folds of the hindsight regression.
 const HINDSIGHT_FOLDS: usize = 5;
-/// How often these folds are drawn; a row's value is the sum over the draws.
+/// How often the folds of the hindsight regression are drawn in a run.
 const HINDSIGHT_SPLITS: usize = 3;
 
-/// Name of the evaluator with the best ranking of its own, whose name follows in parentheses.
+/// Beginning of the name of the reference that is the best single evaluator. In parentheses follows
+/// the evaluator's name.
 pub(super) const BEST_SINGLE: &str = "best-single";
 
 /// An entrant with its name in the results.
@@ -41,12 +42,12 @@ enum EntrantKind {
 }
 
 impl Entrant {
-    /// Whether it was asked for; otherwise it is a reference.
+    /// Whether the options asked for it; otherwise it is a reference.
     pub(crate) fn is_policy(&self) -> bool {
         matches!(self.kind, EntrantKind::Policy(..) | EntrantKind::Weights(_))
     }
 
-    /// Whether its policy learns only from its own picks.
+    /// Whether it is a policy that learns only from its own picks.
     pub(crate) fn needs_receipts(&self) -> bool {
         let EntrantKind::Policy(jury, _) = &self.kind else { return false };
         jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
@@ -62,12 +63,12 @@ impl Entrant {
         matches!(self.kind, EntrantKind::Reference(RankingRule::Known(_)))
     }
 
-    /// Position of the evaluator that ranks alone.
+    /// Position of the evaluator whose scores it ranks by. None for all other entrants.
     pub(crate) fn single(&self) -> Option<usize> {
         if let EntrantKind::Single(evaluator) = self.kind { Some(evaluator) } else { None }
     }
 
-    /// Values of each row that use the rewards of the whole run, for `hindsight` alone.
+    /// The value of each row to `hindsight`, from the rewards of the run. None for other entrants.
     pub(crate) fn hindsight_values(
         &self,
         log: &ReviewLog,
@@ -77,7 +78,7 @@ impl Entrant {
     ) -> Option<Arc<[f64]>> {
         let stream = || {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-            // Far from the streams of the runs.
+            // No stream of a run has so high a number.
             rng.set_stream(u64::MAX - run as u64);
             rng
         };
@@ -86,7 +87,7 @@ impl Entrant {
         Some(hindsight(log, schedule, groups, &mut stream()).into())
     }
 
-    /// An untaught picker for a stage. Set `again` if rows come back.
+    /// A picker for a stage, as it begins every stage. Set `again` if rows come back.
     pub(crate) fn player(
         &self,
         log: &ReviewLog,
@@ -133,7 +134,7 @@ pub(crate) fn entrants(
     }
     for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
-        // A state learns rewards as the file has them, because it was taught so.
+        // A state was taught rewards in the unit of the file, so that they are not scaled.
         add(shown, EntrantKind::Policy(Box::new(jury.clone()), RewardScaling::NONE));
     }
     if let Some(weights) = &options.weights {
@@ -162,7 +163,7 @@ pub(crate) fn entrants(
     Ok(list)
 }
 
-/// Errors if a state was learnt over other evaluators than the log's.
+/// Errors if a state was learnt over evaluators other than the log's, with or without contexts.
 pub(crate) fn check_state(name: &str, jury: &Jury, log: &ReviewLog) -> Result<(), Error> {
     if [&log.evaluators, log.with_contexts()].contains(&jury.evaluators()) {
         return Ok(());
@@ -176,10 +177,11 @@ pub(crate) fn check_state(name: &str, jury: &Jury, log: &ReviewLog) -> Result<()
 ///
 /// Each vector has a group number for every row, which is the number of one of the group's rows.
 struct HindsightGroups {
-    /// Rows that are always in one fold: rounds of the file's own; without these, duplicates and
-    /// rows of one item.
+    /// Rows that are always in one fold. These are the rounds of the file; or, without any,
+    /// `copies`.
     fold: Vec<usize>,
-    /// Rows with the same scores, or of one item, in whatever round.
+    /// Rows with the same scores or of one item. Scores that more than a fifth of all rows have do
+    /// not count.
     copies: Vec<usize>,
 }
 
@@ -193,11 +195,11 @@ impl HindsightGroups {
         HindsightGroups { fold, copies }
     }
 
-    /// The rows, out of `shown`, that a regression may learn from if it is to value the rows of a
-    /// fold: rows outside the fold that are not copies of rows in it.
+    /// The rows of `shown` that a regression may learn from if it is to value the rows of a fold:
+    /// rows outside the fold that are not copies of rows in it.
     ///
-    /// Copies with other ids stay if fewer than half of the rows outside would be left: then scores
-    /// are coarse, and equal ones no sign of a copy. Rows of an item in the fold never stay.
+    /// If this would remove more than half of the rows outside, only rows of an item in the fold
+    /// are removed: scores are then coarse, and equal ones no sign of a copy.
     fn training_rows(
         &self,
         log: &ReviewLog,
@@ -214,13 +216,12 @@ impl HindsightGroups {
     }
 }
 
-/// The value of each row to the `hindsight` reference: the prediction of a ridge regression on the
-/// rewards of all *other* rows of the run, out of fold.
+/// The value of each row to the `hindsight` reference: the predictions of ridge regressions on the
+/// rewards of the run's rows in other folds, summed over several draws of the folds.
 ///
-/// The regressions of different folds are brought to one scale, the spread of their predictions
-/// over the run's rows. A fold that holds many of the rare high rewards leaves few of them to the
-/// others and flat slopes, so that on the raw scale its own rows would come last. Folds are drawn
-/// anew for every run, several times.
+/// Predictions are standardised over the run's rows, since the regressions of different folds
+/// differ in scale. A fold that holds many of the rare high rewards leaves few of them to the other
+/// folds and flat slopes, so that unscaled its own rows would come last.
 fn hindsight(
     log: &ReviewLog,
     schedule: &RowSchedule,
@@ -239,7 +240,7 @@ fn hindsight(
         }
     }
     let shown: Vec<usize> = (0..log.rows()).filter(|&row| shown[row]).collect();
-    // Standardised row by row: a copy of the whole log for every run at work would be too large.
+    // Standardised row by row: a copy of the whole log in every thread would be too large.
     let standard = log.standard();
     let filled = |row: usize, scores: &mut Vec<f64>| {
         scores.clear();
@@ -262,7 +263,7 @@ fn hindsight(
             });
             let Some(fit) = fit else { continue };
             let mut scores = Vec::with_capacity(width);
-            // Without the intercept, which is higher where the fold left out has low rewards.
+            // Without the intercept, which is higher if the fold left out has low rewards.
             let mut value = |row: usize| {
                 filled(row, &mut scores);
                 scores.iter().zip(&fit.slopes).map(|(x, slope)| x * slope).sum::<f64>()
@@ -285,8 +286,8 @@ mod tests {
     use super::*;
     use jurybox::Evaluators;
 
-    /// Sixty rows in pairs of equal scores, which lie in different rounds. Every pair has an
-    /// evaluator of its own, so that a model of one row knows the reward of the other.
+    /// Sixty rows in pairs of equal scores, which lie in different rounds. In each pair only one
+    /// evaluator has a score of 1, so that a model of one row knows the reward of the other.
     #[test]
     fn a_copy_in_another_round_tells_hindsight_nothing() {
         const PAIRS: usize = 30;
@@ -300,14 +301,14 @@ mod tests {
         };
         let groups = HindsightGroups::of(&log);
         let all: Vec<usize> = (0..log.rows()).collect();
-        // A fold of the rounds at rows 0 and 45, whose copies are rows 30 to 34 and 15 to 19.
+        // The fold is the rounds from rows 0 and 45; their copies are rows 30 to 34 and 15 to 19.
         let is_in_fold = |row: usize| row < 5 || (45..50).contains(&row);
         let training = groups.training_rows(&log, &all, is_in_fold);
         assert_eq!(training.len(), 40);
         assert!(training.iter().all(|row| !(30..35).contains(row) && !(15..20).contains(row)));
         // The rows of a round stay together.
         assert!(log.rounds.iter().all(|rows| rows.iter().all(|&row| groups.fold[row] == rows[0])));
-        // Every row a copy of one in the fold: then equal scores are no sign of a copy.
+        // Every row outside the fold is a copy of one in it: equal scores are no sign of a copy.
         let coarse = groups.training_rows(&log, &all, |row| row < PAIRS);
         assert_eq!(coarse.len(), PAIRS);
     }

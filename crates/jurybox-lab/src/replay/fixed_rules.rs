@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub(crate) enum RankingRule {
     /// The mean of a row's scores, missing ones left out.
     Average,
-    /// The mean of a row's standardised scores, by the moments of all rows shown so far.
+    /// The mean of a row's standardised scores, by the means and deviations of all rows shown.
     ZMean,
-    /// The mean of a row's score ranks among the rows that were shown with it.
+    /// The mean rank of a row's scores among the rows that were shown with it.
     RankMean,
     /// The score of one evaluator.
     Single(usize),
@@ -97,8 +97,8 @@ impl RowPicker for FixedRulePicker {
     }
 }
 
-/// The rank of each score among its evaluator's, scaled to 0 to 1. Ties share a rank; missing
-/// scores have NaN.
+/// The rank of each score among the scores of its evaluator, from 0 (lowest) to 1. Ties share their
+/// mean rank; missing scores have NaN.
 fn ranks(scores: &[f64], width: usize) -> Vec<f64> {
     let mut ranks = vec![f64::NAN; scores.len()];
     for j in 0..width {

@@ -1,11 +1,12 @@
 //! Which rows are about the same item, by their ids.
 //!
-//! An item that was scored twice has one reward, which a policy that learnt it from one row knows for
-//! the other. A run therefore shows one row of an item, and folds keep its rows together.
+//! An item that was scored twice has one reward. A policy that learnt the reward from one row knows
+//! that of the other row. Replays therefore show one row of an item in a run, or keep the rows of
+//! an item in one fold.
 
 use std::collections::HashMap;
 
-/// The item of each row, if some item has several rows.
+/// The first row of each row's item, if some item has several rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ItemIndex {
     /// For each row, the first row of its item; empty if every item has one row.
@@ -13,7 +14,7 @@ pub(crate) struct ItemIndex {
 }
 
 impl ItemIndex {
-    /// From a number per row that stands for its id; rows of number 0 have no id.
+    /// From a number per row that stands for its id; a row of number 0 is an item by itself.
     pub(crate) fn of(ids: &[u64]) -> ItemIndex {
         let mut known: HashMap<u64, usize> = HashMap::with_capacity(ids.len());
         let mut first: Vec<usize> = Vec::with_capacity(ids.len());
@@ -46,7 +47,7 @@ impl ItemIndex {
         rows.iter().filter(|&&rows| rows > 1).count()
     }
 
-    /// Keeps the first row in the list of each item that `seen` does not mark, and marks it.
+    /// Keeps the first row in the list of each item that `seen` does not mark, and marks the item.
     pub(crate) fn keep_first(&self, rows: &mut Vec<usize>, seen: &mut [bool]) {
         if self.repeat() {
             rows.retain(|&row| !std::mem::replace(&mut seen[self.of_row(row)], true));

@@ -1,21 +1,24 @@
 //! The figures of a replay with their intervals: ratio estimators over runs, half-samples, rounds
 //! or folds.
 //!
-//! **Best share.** A ratio of sums over all runs: the reward above that of random picks, over that
-//! of the best possible picks. With `d_u = gain_u - share * possible_u` for each unit u, the
-//! linearised interval is Student's t times the standard error of the sum of d, over the sum of
-//! `possible`. Differences of two entrants use the differences of their gains.
+//! **Best share.** `(reward - uniform) / (best - uniform)`, where rewards are sums over all runs:
+//! those of the picks, of random picks (uniform), and of the best possible picks. For each unit u
+//! let `gain_u` be its part of the numerator and `possible_u` that of the denominator. With `d_u =
+//! gain_u - share * possible_u`, the linearised interval is Student's t times the standard error of
+//! the sum of d, over the sum of `possible`. Differences of two entrants use the differences of
+//! their gains.
 //!
 //! **Other files.** Runs on one file do not show how another file of such rows would have come out.
 //! The file is therefore split into random halves, several times, and each half is replayed. If the
-//! `d` of two halves differ by `D`, a file of all rows has the variance `D^2 / 4` (random
-//! half-samples: Wolter, *Introduction to Variance Estimation*, ch. 3). The spread of runs is
-//! added, so intervals are too wide if runs differ more by their order than by their rows.
+//! `d` of two halves differ by `D`, their mean has the variance `D^2 / 4` (random half-samples:
+//! Wolter, *Introduction to Variance Estimation*, ch. 3). The variance over runs is added, so that
+//! intervals are too wide if runs differ more by their order than by their rows.
 //!
-//! **Jumps.** An entrant whose few picks were all hits shows no spread, yet on other rows a pick
-//! could miss. Such figures have the score interval of a count (Wilson's, for n hits of n), by the
-//! largest influence of one pick. Two entrants with equal gains in every unit are not certain to be
-//! equal on other rows: their difference can move by about a standard deviation of the rewards.
+//! **Few misses.** An entrant whose few picks were all hits shows no spread, yet on other rows a
+//! pick could miss. The intervals are therefore widened by the largest influence of one pick; for n
+//! hits of n picks they end where Wilson's score interval does. Two entrants with equal gains in
+//! every unit are not certain to be equal on other rows: their difference has an interval of about
+//! a standard deviation of the rewards.
 
 use super::run::RunResult;
 use super::schedule::{RUNS_OF_A_HALF, RewardBaselines};
@@ -25,7 +28,7 @@ use jurybox::toolbox::student_95;
 
 /// The 97.5% quantile of the normal law.
 const Z: f64 = 1.959_963_984_540_054;
-/// Least number of units for an interval: two or three tell no spread.
+/// Least number of units for an interval, because two or three show too little of the spread.
 pub(super) const LEAST_UNITS: usize = 4;
 
 /// The unit that an interval is over.
@@ -39,8 +42,8 @@ pub(crate) enum IntervalUnit {
 }
 
 impl IntervalUnit {
-    /// Whether the interval speaks of rows that are not in the file. Runs only redraw those that
-    /// are.
+    /// Whether the interval allows for rows that are not in the file. Runs only redraw and reorder
+    /// the rows of the file.
     fn generalizes_to_other_rows(self) -> bool {
         self != IntervalUnit::Runs
     }
@@ -54,7 +57,7 @@ impl IntervalUnit {
         }
     }
 
-    /// What the interval covers, as a sentence for reports.
+    /// What the interval covers, as a phrase for reports.
     pub(crate) fn covers(self) -> &'static str {
         match self {
             IntervalUnit::Runs => "over runs: draws and orders of these rows, not other files",
@@ -78,18 +81,18 @@ struct RatioEstimate {
     mean: f64,
     /// Variance of the ratio; infinite from fewer than [`LEAST_UNITS`] units.
     variance: f64,
-    /// Student's t for the number of units.
+    /// Student's t for the number of units or half-samples.
     t: f64,
     /// Whether the numerators of all units are zero.
     nothing: bool,
 }
 
 impl RatioEstimate {
-    /// From (numerator, denominator) pairs, one per unit, in one or more groups. None if
-    /// denominators sum to zero.
+    /// From (numerator, denominator) pairs, one per unit, in one or more groups. None if the
+    /// denominators sum to zero or less.
     ///
-    /// Groups are repetitions on the same rows. Each is as uncertain as the others, so that their
-    /// variances are averaged, not summed.
+    /// Groups are repetitions on the same rows. Repeating does not make them more certain, so that
+    /// their variances are averaged.
     fn of(groups: &[Vec<(f64, f64)>]) -> Option<RatioEstimate> {
         let sum = |units: &[(f64, f64)]| {
             units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1))
@@ -108,7 +111,7 @@ impl RatioEstimate {
         let t = student_95(smallest - 1);
         let variance = groups.iter().map(|units| {
             let (n, below) = (units.len() as f64, sum(units).1);
-            // The d of a group sum to its difference from the other groups.
+            // The d of one group need not sum to zero, so that they are centred.
             let off: Vec<f64> = units.iter().map(|unit| unit.0 - mean * unit.1).collect();
             let centre = off.iter().sum::<f64>() / n;
             n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
@@ -121,15 +124,15 @@ impl RatioEstimate {
         Some(RatioEstimate { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
     }
 
-    /// Adds the variance over rows, from halves, to that over runs. Each half has a numerator and a
-    /// denominator, summed over its runs; halves come in pairs.
+    /// Adds the variance over rows, from halves, to the variance over runs. Each half has a
+    /// numerator and a denominator, summed over its runs; the two halves of a split are neighbours.
     fn over_files(mut self, halves: &[(f64, f64)]) -> RatioEstimate {
         let below = halves.iter().map(|half| half.1).sum::<f64>() / halves.len() as f64;
         let off = |half: (f64, f64)| half.0 - self.mean * half.1;
         let squares = halves.chunks_exact(2).map(|two| (off(two[0]) - off(two[1])).powi(2) / 4.0);
         let splits = halves.len() / 2;
         let rows = squares.sum::<f64>() / (splits as f64 * below * below);
-        // Without anything to gain in the halves, nothing is known of the rows.
+        // If there is nothing to gain in the halves, they say nothing of the variance over rows.
         self.variance = if rows.is_finite() { self.variance + rows } else { f64::INFINITY };
         self.nothing &= halves.iter().all(|half| half.0 == 0.0);
         self.t = student_95(splits);
@@ -141,12 +144,12 @@ impl RatioEstimate {
         Interval::around(self.mean, self.t * self.variance.sqrt())
     }
 
-    /// An interval that also counts one pick that goes otherwise, with `max_influence` on the
-    /// ratio. Student's interval if that is 0.
+    /// An interval that also allows for one pick with another reward, which would change the ratio
+    /// by `max_influence`. Student's interval if that is 0 or the variance is infinite.
     ///
-    /// With influence b, variance V and size `s = b^3 / (V + b^2)` it reaches `h + sqrt(t^2 V +
-    /// h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)` for n picks and z of the normal distribution.
-    /// With V = 0 that is the score interval of a count.
+    /// With influence b, variance V and `s = b^3 / (V + b^2)`, half the width is `h + sqrt(t^2 V +
+    /// h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)` for n picks and the normal quantile z. For V =
+    /// 0 and b = 1 / n this is the score interval of a count.
     fn score_interval(&self, max_influence: f64, picks: f64) -> Interval {
         if max_influence <= 0.0 || !self.variance.is_finite() {
             return self.student();
@@ -164,12 +167,12 @@ pub(crate) struct CumulativeSums {
     runs: Vec<Vec<f64>>,
     /// Cumulative sums of each run on a half of the rows; empty without halves.
     halves: Vec<Vec<f64>>,
-    /// Whether these are rewards of picks that could have gone otherwise, not expectations.
+    /// Whether these are rewards of picks that could have been other picks, not expectations.
     picked: bool,
 }
 
 impl CumulativeSums {
-    /// From the values of each label, for `runs` runs and then for runs on halves.
+    /// From the values of each label, for `runs` runs on all rows and then for runs on halves.
     pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [f64]>, runs: usize) -> CumulativeSums {
         let up_to = |values: &[f64]| {
             let mut sum = 0.0;
@@ -185,7 +188,7 @@ impl CumulativeSums {
         CumulativeSums { runs: all, halves, picked: false }
     }
 
-    /// The rewards of an entrant. Set `uncertain` unless its picks are right by construction.
+    /// The rewards of an entrant. Set `uncertain` unless its picks are the best by construction.
     pub(crate) fn of_played(played: &[RunResult], runs: usize, uncertain: bool) -> CumulativeSums {
         CumulativeSums {
             picked: uncertain,
@@ -193,8 +196,8 @@ impl CumulativeSums {
         }
     }
 
-    /// The sum of each half over its runs, up to the share of its labels that `labels` are of a
-    /// run's.
+    /// The sum of each half over its runs, up to the same share of the half's labels that `labels`
+    /// has of the labels of a run on all rows.
     fn of_halves(&self, labels: usize) -> Vec<f64> {
         let of_run = self.runs.first().map_or(0, |run| run.len() - 1).max(1);
         let up_to = |run: &Vec<f64>| {
@@ -239,18 +242,19 @@ impl CumulativeSums {
 /// The sums that all figures of a replay are made from.
 pub(crate) struct ReplayMeasures<'a> {
     pub(crate) over: IntervalUnit,
-    /// Of the runs on all rows.
+    /// The baselines of the runs on all rows.
     pub(crate) baselines: &'a [RewardBaselines],
     pub(crate) uniform: CumulativeSums,
     pub(crate) best: CumulativeSums,
     pub(crate) picks: CumulativeSums,
-    /// Standard deviation, and least and greatest value, of the rewards.
+    /// Standard deviation of the rewards.
     spread: f64,
+    /// The least and the greatest reward.
     ends: (f64, f64),
 }
 
 impl<'a> ReplayMeasures<'a> {
-    /// From the baselines of `runs` runs and then of runs on halves.
+    /// From the baselines of `runs` runs on all rows, followed by those of runs on halves.
     pub(crate) fn new(
         over: IntervalUnit,
         baselines: &'a [RewardBaselines],
@@ -284,7 +288,7 @@ impl<'a> ReplayMeasures<'a> {
             let (a, b, c, d) = (sums(above.0), sums(above.1), sums(below.0), below.1.map(sums));
             let unit = |u: usize| {
                 let (most, least) = (c[u], d.as_ref().map_or(0.0, |d| d[u]));
-                // Equal up to rounding.
+                // Equal up to rounding: nothing can be gained.
                 let nothing = most - least <= 1e-12 * (most.abs() + least.abs());
                 let more = a[u] - b[u];
                 let equal = more.abs() <= 1e-12 * (a[u].abs() + b[u].abs());
@@ -300,8 +304,8 @@ impl<'a> ReplayMeasures<'a> {
         Some(if of_files { ratio.over_files(&paired(&|sums| sums.of_halves(labels))) } else { ratio })
     }
 
-    /// The largest change of an entrant's reward sum by one pick that goes otherwise; 0 if the
-    /// interval does not speak of other rows.
+    /// The largest change of an entrant's reward sum by one pick with another reward; 0 if the
+    /// interval does not allow for other rows.
     fn max_influence(&self, earned: &CumulativeSums, labels: usize) -> f64 {
         if !earned.picked || !self.over.generalizes_to_other_rows() {
             return 0.0;
@@ -336,8 +340,8 @@ impl<'a> ReplayMeasures<'a> {
     ) -> Option<Interval> {
         let difference = self.paired((one, other), (&self.best, Some(&self.uniform)), labels)?;
         if difference.nothing && difference.variance == 0.0 && self.over.generalizes_to_other_rows() {
-            // t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) at V = 0, with b from the rewards' standard
-            // deviation.
+            // Both halves of the interval are t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) at V = 0, which
+            // is t^2 b, with b from the rewards' standard deviation.
             let reach = difference.t * difference.t * self.spread / self.possible(labels);
             return Some(Interval::around(difference.mean, reach));
         }
@@ -405,13 +409,13 @@ mod tests {
     fn all_right_has_the_interval_of_a_count() {
         let found = RatioEstimate::of(&[vec![(1.0, 1.0); 5]]).unwrap().score_interval(1.0 / 5.0, 5.0);
         assert!((found.low - 5.0 / (5.0 + Z * Z)).abs() < 1e-12, "{found:?}");
-        // Repetitions do not narrow it. Picks that are right by construction have no interval.
+        // Repetitions do not narrow it. If the influence is 0, the interval has no width.
         let thrice = RatioEstimate::of(&vec![vec![(1.0, 1.0); 5]; 3]).unwrap();
         assert_eq!(thrice.score_interval(1.0 / 5.0, 5.0), found);
         assert_eq!(thrice.score_interval(0.0, 5.0), Interval::around(1.0, 0.0));
     }
 
-    /// With many jumps in the data the interval is Student's.
+    /// If the data have a wide spread, the interval is wider than Student's by less than 1%.
     #[test]
     fn what_was_met_is_students() {
         let met: Vec<(f64, f64)> = (0..50).map(|i| (f64::from(i % 7), 4.0)).collect();

@@ -1,8 +1,8 @@
 //! Replay: how policies would have done on a table in which every row has a reward.
 //!
 //! A policy is shown rows, picks some, is told their rewards and learns from them, as it would have
-//! in use. A run reviews no row twice ([`Protocol`]), because repeated rows reward memory. Rows of
-//! one id are one item ([`ItemIndex`]), to which the same applies.
+//! in use. In all protocols but `Reuse` a run reviews no row twice ([`Protocol`]), because repeated
+//! rows reward memory. Rows of one id are one item ([`ItemIndex`]), of which the same is true.
 //!
 //! If only reviewed rows have a reward, results can only be estimated from logged probabilities:
 //! see `offpolicy`.
@@ -46,7 +46,8 @@ use rand_chacha::ChaCha8Rng;
 use run::{Participant, RunResult};
 use schedule::{RUNS_OF_HALVES, RewardBaselines, RowSchedule, RunSize};
 
-/// Replays a table's history under each policy.
+/// Replays a table's history under each policy. If some rows have no reward, the outcome has no
+/// figures.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
@@ -127,7 +128,7 @@ pub(crate) fn replayed(
         watch.go_on()?;
         Ok(schedule(log, options, &extent, run).baselines(log, options.k))
     })?;
-    // As many entrants per task as leave several tasks to every thread.
+    // Entrants are split into groups, so that every thread gets several tasks.
     let groups = (TASKS_EACH * threads).div_ceil(runs.max(1)).clamp(1, entrants.len());
     let results = in_parallel(groups * runs, threads, watch, |task| {
         let some: Vec<&Entrant> = entrants.iter().skip(task / runs).step_by(groups).collect();
@@ -172,7 +173,7 @@ fn schedule(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize, run: usi
     }
 }
 
-/// Least number of tasks per thread.
+/// Number of tasks per thread to aim at.
 const TASKS_EACH: usize = 4;
 
 /// Runs some entrants on the schedule of one run. The result of each entrant does not depend on the

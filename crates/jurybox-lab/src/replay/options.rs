@@ -7,15 +7,15 @@ use std::path::PathBuf;
 
 /// Which rows a run shows, and how often.
 ///
-/// In every protocol but [`Reuse`](Protocol::Reuse) a run reviews a row once at most: no reward
-/// counts after it was learnt.
+/// In every protocol but [`Reuse`](Protocol::Reuse) a run reviews a row once at most: no picker
+/// earns a reward that it has learnt before.
 ///
 /// ```
 /// assert_eq!(jurybox_lab::Protocol::default(), jurybox_lab::Protocol::Rounds);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// Rounds in which each row comes once: the file's own rounds, or shuffled rows.
+    /// Rounds in which each row comes once at most: the file's own rounds, or shuffled rows.
     #[default]
     Rounds,
     /// Rounds drawn from all rows every time. Rows come back, which favours policies that remember
@@ -26,7 +26,8 @@ pub enum Protocol {
         /// Number of labels in a run.
         budget: usize,
     },
-    /// Cross-validation with this many folds: learns from all other folds, then ranks the fold.
+    /// Cross-validation with this many folds: a policy learns from all other folds, then ranks the
+    /// fold.
     Folds(usize),
 }
 
@@ -53,21 +54,22 @@ pub struct ReplayOptions {
     pub items: usize,
     /// Picks of a round, or of a step in a pool.
     pub k: usize,
-    /// Largest number of rounds in a run. All by default, or 2000 if rows come back.
+    /// Largest number of rounds in a run, except in a pool or with folds. All by default, or 2000
+    /// if rows come back.
     pub rounds: Option<usize>,
-    /// Number of runs.
+    /// Number of runs of a replay.
     pub runs: usize,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Policies to compare; repeated ones count once.
+    /// Policies to compare. A policy that is named twice counts once.
     pub policies: Vec<Spec>,
-    /// Saved juries to compare, each with a name. They go on learning.
+    /// Saved juries to compare, each with a name. They go on learning during the replay.
     pub states: Vec<(String, Jury)>,
     /// Fixed weights to compare, one per evaluator.
     pub weights: Option<Vec<f64>>,
-    /// Least and greatest possible reward. Only off-policy estimates use it, for unreviewed rows.
+    /// Least and greatest possible reward. Only off-policy estimates use it.
     pub reward_range: Option<(f64, f64)>,
-    /// File to write every pick to, as CSV.
+    /// CSV file to write: every pick of a replay, or the probabilities of an off-policy estimate.
     pub picks: Option<PathBuf>,
 }
 
@@ -99,7 +101,7 @@ fn default_policies() -> Vec<Spec> {
     specs
 }
 
-/// Names of the references of replays and off-policy estimates.
+/// Names of references in replays and off-policy estimates.
 const REFERENCES: [&str; 9] = [
     "uniform",
     "average",
@@ -112,7 +114,7 @@ const REFERENCES: [&str; 9] = [
     "regression, out of fold",
 ];
 
-/// Whether results show a reference or the fixed weights under this name.
+/// Whether a reference or the fixed weights may have this name in results.
 fn is_reserved(name: &str) -> bool {
     REFERENCES.contains(&name) || name.starts_with(BEST_SINGLE) || name.starts_with("weights")
 }
@@ -136,7 +138,7 @@ impl ReplayOptions {
     /// ```
     pub fn of(protocol: Protocol) -> ReplayOptions {
         let all = ReplayOptions { protocol, ..ReplayOptions::default() };
-        // A fold is ranked as a whole, and its runs differ little.
+        // A fold is ranked as a whole, and runs differ little.
         if let Protocol::Folds(_) = protocol { ReplayOptions { items: 0, runs: 3, ..all } } else { all }
     }
 

@@ -17,9 +17,10 @@ use std::collections::BTreeMap;
 const POINTS: usize = 50;
 /// Share of rows with duplicate scores above which a warning is given.
 const MANY_DUPLICATES: f64 = 0.03;
-/// Least number of rows of the rarer of two rewards per fold, for intervals over folds to hold.
+/// Least number of rows per fold of the rarer of two rewards. With fewer, intervals over folds can
+/// be too narrow.
 const FEW_OF_A_KIND: usize = 10;
-/// Numbers of labels after which every replay reports, if it has as many.
+/// Numbers of labels after which a replay without folds reports, if it has as many.
 const MARKS: [usize; 3] = [20, 60, 200];
 
 /// The result of a replay; the document of `jurybox replay --json`.
@@ -45,7 +46,7 @@ pub struct ReplayOutcome {
     pub protocol: &'static str,
     /// The unit of the intervals, such as `runs`.
     pub ci95_over: &'static str,
-    /// What the intervals cover and what they do not, as a sentence.
+    /// What the intervals cover and what they do not, as a phrase.
     pub ci95_covers: &'static str,
     /// Mean number of items to pick from: those of a round, or of the whole pool.
     pub items: f64,
@@ -77,26 +78,26 @@ pub struct ReplayLine {
     /// Mean reward of a pick.
     #[serde(serialize_with = "ci95")]
     pub reward_per_pick: Interval,
-    /// `(reward - uniform) / (best possible - uniform)`, a ratio of sums over all runs. Null if
-    /// nothing can be gained.
+    /// `(reward - uniform) / (best possible - uniform)`, where each term is a sum over all runs.
+    /// Null if nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub best_share: Option<Interval>,
-    /// The best share by number of labels in each run.
+    /// The best share after 20, 60 and 200 labels in each run; empty with folds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub best_share_at: BTreeMap<usize, Interval>,
-    /// The best share of this line minus that of the first policy, paired. Null for the first
-    /// policy.
+    /// The best share of this line minus that of the first policy, paired by unit. Null for the
+    /// first policy, and if nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub difference_to_first: Option<Interval>,
-    /// The difference to the first policy by number of labels in each run.
+    /// The difference to the first policy after 20, 60 and 200 labels in each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub difference_to_first_at: BTreeMap<usize, Interval>,
-    /// Whether it picked exactly the rows that the first policy picked.
+    /// Whether it picked exactly the rows that the first policy picked, in every run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub same_picks_as_first: bool,
     /// Share of the picks that had a label already. Null unless rows come back.
     pub labelled_before: Option<f64>,
-    /// Reward and best share by number of labels.
+    /// Reward and best share by number of labels; empty with folds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
 }
@@ -188,7 +189,7 @@ impl ReplayOutcome {
 /// The rewards that a line of the results shows.
 enum EarnedSums<'a> {
     One(&'a CumulativeSums),
-    /// Those of the entrant with the highest sum so far, which may change with the number of
+    /// The sums of the entrant that has earned most so far, which may change with the number of
     /// labels.
     BestOf(Vec<&'a CumulativeSums>),
 }
@@ -287,8 +288,8 @@ fn same_picks(one: &[RunResult], other: &[RunResult]) -> bool {
     one.iter().zip(other).all(|(a, b)| sorted(a) == sorted(b))
 }
 
-/// Whether curves and marks by number of labels make sense. With folds, a label is a row that was
-/// learnt from beforehand, not a pick.
+/// Whether figures by number of labels make sense. With folds, a policy does not learn from its
+/// picks.
 fn options_have_marks(options: &ReplayOptions) -> bool {
     !matches!(options.protocol, Protocol::Folds(_))
 }

@@ -1,6 +1,7 @@
-//! The paper's experiments on real data, by its own protocol.
+//! The experiments on real data of the paper, "Top K Ranking for Multi-Armed Bandit with Noisy
+//! Evaluations", by its own protocol.
 //!
-//! Rounds are drawn from all items every time, as in the paper, and policies are given the noise
+//! As in the paper, rounds are drawn from all items every time, and policies are given the noise
 //! levels. Compare these figures with the paper's only; for a fair test of policies see
 //! [`Protocol`](super::Protocol).
 
@@ -31,7 +32,7 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     /// Reads the named columns of a file, and the text of one more if `group` names it. Errors on a
-    /// missing cell.
+    /// missing score or reward.
     pub(crate) fn read(
         path: &Path,
         evaluators: &[&str],
@@ -83,7 +84,7 @@ impl Dataset {
         self.rewards.len()
     }
 
-    /// Rescales each evaluator's scores to [0, 1], so that every link applies.
+    /// Rescales each evaluator's scores to 0 to 1, as links other than the identity need.
     pub(crate) fn scale_scores(&mut self) {
         let width = self.names.len();
         for j in 0..width {
@@ -106,8 +107,8 @@ impl Dataset {
         }
     }
 
-    /// Noise levels around `g(alpha r)`, estimated from all rewards: the paper gives them to
-    /// policies.
+    /// Noise levels around `g(alpha r)`, with g the link, alpha the gain and r the reward. They are
+    /// estimated from all rewards, since the paper's policies are given them.
     fn sigma(&self, link: Link) -> Vec<f64> {
         let width = self.names.len();
         let (mut mle, mut noise) = (Mle::new(width, link), Noise::new(width, link));
@@ -128,7 +129,7 @@ pub(crate) struct PaperReplay {
     pub(crate) rounds: u64,
     pub(crate) runs: u64,
     pub(crate) seed: u64,
-    /// Standard deviation of the error of verdicts.
+    /// Standard deviation of the error that is added to the rewards that policies learn from.
     pub(crate) reward_noise: f64,
 }
 
@@ -168,14 +169,14 @@ impl PaperReplay {
         Ok((0..policies.len()).map(|at| runs.iter().map(|run| run[at]).collect()).collect())
     }
 
-    /// The name of the folder of kept runs, which identifies options, policies and data.
+    /// The name of the folder of kept runs: a hash of options, policies and data.
     fn key(&self, data: &Dataset, policies: &[Spec]) -> String {
         let numbers = data.scores.iter().chain(&data.rewards);
         let content =
             numbers.fold(0_u64, |hash, x| hash.rotate_left(5).wrapping_mul(0x0100_0000_01b3) ^ x.to_bits());
         let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        // Earlier versions hashed the debug text of a type called Replay: their folders must be
-        // found.
+        // Earlier builds hashed the debug text of a type called Replay. The text is kept, so that
+        // their folders are found.
         let PaperReplay { items, k, rounds, runs, seed, reward_noise } = self;
         let replay = format!(
             "Replay {{ items: {items}, k: {k}, rounds: {rounds}, runs: {runs}, seed: {seed}, \
@@ -222,10 +223,10 @@ impl PaperReplay {
             );
             participants.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
         }
-        // The schedule uses the even streams.
+        // The schedule of this run uses the even stream 2 run.
         let mut draws = stream(self.seed, 2 * run + 1);
         let (mut candidates, mut noise) = (CandidateRows::default(), vec![0.0; self.items]);
-        // All policies get a round before the next one is loaded, so that its rows are fetched
+        // All policies play a round before the next one is loaded, so that its rows are fetched
         // once.
         for (round, shown) in schedule.rounds().enumerate() {
             if round % 64 == 0 && stop.load(Ordering::Relaxed) {
@@ -233,7 +234,7 @@ impl PaperReplay {
             }
             candidates.load(&log, shown);
             if self.reward_noise > 0.0 {
-                // One error per candidate, so that all policies get the same verdict on a row.
+                // One error per candidate, so that all policies are told the same of a row.
                 for noise in &mut noise {
                     let off: f64 = StandardNormal.sample(&mut draws);
                     *noise = self.reward_noise * off;

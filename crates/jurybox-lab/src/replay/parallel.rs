@@ -5,7 +5,7 @@ use jurybox_files::{Progress, Table};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Reports progress to the watcher of a table, who may also stop the work; None reports to nobody.
+/// Reports progress to the watcher of a table, who may also stop the work. None stands for nobody.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunProgress<'a>(pub(crate) Option<&'a Table>);
 
@@ -28,8 +28,8 @@ impl RunProgress<'_> {
     }
 }
 
-/// Runs tasks 0 to `tasks - 1` on the given number of threads. Results are in the order of the
-/// tasks.
+/// Runs tasks 0 to `tasks - 1` on the given number of threads. Returns the results in the order of
+/// the tasks, or the error of the first task that has one.
 pub(crate) fn in_parallel<T: Send>(
     tasks: usize,
     threads: usize,

@@ -1,4 +1,4 @@
-//! The trait of what picks rows in a replay, and its implementation by a jury.
+//! The interface of everything that picks rows in a replay, and its implementation by a jury.
 
 use super::ReviewLog;
 use super::row_groups::JuryView;
@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) struct CandidateRows {
     pub(crate) rows: Vec<usize>,
     pub(crate) scores: Vec<f64>,
-    /// Numbers of the rows' groups, one per context; empty without contexts.
+    /// Numbers of the groups that each row belongs to, one per context; empty without contexts.
     pub(crate) groups: Vec<f64>,
 }
 
@@ -65,10 +65,10 @@ pub(crate) struct PickRequest<'a> {
     pub(crate) k: usize,
 }
 
-/// A policy or reference in a replay. `study` is called before the first round, then `pick` and
-/// `learn` in turn.
+/// A policy or reference in a replay. `study` is called before the rounds of a fold. Without folds,
+/// `pick` and `learn` are called in turn; with folds, only `pick` is.
 pub(crate) trait RowPicker {
-    /// Learns from rows with known rewards. Returns the number of rows that were of use.
+    /// Learns from rows with known rewards. Returns how many rows were of use.
     fn study(&mut self, log: &ReviewLog, rows: &[usize]) -> Result<usize, Error>;
 
     /// Picks rows, best first.
@@ -91,9 +91,9 @@ pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Vec<Pic
     top.sorted().iter().map(|best| PickedPosition { place: best.item as usize, probability: 1.0 }).collect()
 }
 
-/// A map of rewards to 0 to 1, by the range of the log's rewards.
+/// A linear map of rewards to 0 to 1, by the range of the log's rewards.
 ///
-/// Policies that begin untaught learn rewards on this scale; saved states learn them unscaled.
+/// New policies learn rewards on this scale; saved states learn them unscaled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RewardScaling {
     low: f64,
@@ -115,15 +115,15 @@ impl RewardScaling {
     }
 }
 
-/// An untaught jury of a policy, with the horizon if it has such an option, and with the log's
-/// contexts if it takes any.
+/// A jury of a policy that has learnt nothing. It is given the horizon if it has such an option,
+/// and the log's contexts if it takes any.
 pub(crate) fn jury_for(spec: &Spec, log: &ReviewLog, rounds: usize) -> Result<Jury, Error> {
     let spec = spec.clone().told("horizon", rounds);
     let jury = Jury::new(&spec, log.evaluators.clone())?;
     Ok(if jury.takes_contexts() { Jury::new(&spec, log.with_contexts().clone())? } else { jury })
 }
 
-/// The default link of policies with a link.
+/// The link that policies with a link have unless their options name another.
 const LINK: Link = Link::Logistic;
 
 /// A jury that picks rows and learns from their rewards.
@@ -133,10 +133,10 @@ pub(crate) struct JuryPicker {
     picks: Vec<Pick>,
     /// Whether the policy has a link.
     linked: bool,
-    /// g^-1 of the scores of every row of the log. Only for policies with a link, if rows come
-    /// back.
+    /// The inverse link of the scores of every row of the log. Empty unless the policy has a link
+    /// and rows come back.
     inverse: Vec<f64>,
-    /// g^-1 of the candidates' scores.
+    /// The inverse link of the candidates' scores.
     inverse_of_candidates: Vec<f64>,
     /// The time of the next round.
     at: u64,
@@ -145,7 +145,7 @@ pub(crate) struct JuryPicker {
 }
 
 impl JuryPicker {
-    /// Set `again` if rows come back, so that g^-1 is computed once.
+    /// Set `again` if rows come back, so that the inverse link is computed once.
     pub(crate) fn new(jury: Jury, scale: RewardScaling, log: &ReviewLog, again: bool) -> JuryPicker {
         let at = jury.seen().next_time();
         let shown = JuryView::to(jury.evaluators(), log);

@@ -1,4 +1,4 @@
-//! The file of all picks of a replay.
+//! The CSV file of all picks of a replay.
 
 use crate::error::Error;
 use jurybox_files::PendingFile;
@@ -13,8 +13,8 @@ pub(crate) struct LoggedPick {
     pub(crate) probability: f64,
 }
 
-/// Writes a CSV file with policy, run, round, row (from 0, over all files) and probability of each
-/// pick.
+/// Writes a CSV file with policy, run, round, row and probability of each pick. All numbers count
+/// from 0, rows over all files.
 pub(super) fn write(path: &Path, all: &[(String, usize, Vec<LoggedPick>)]) -> Result<(), Error> {
     let mut aside = PendingFile::new(path)?;
     let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));

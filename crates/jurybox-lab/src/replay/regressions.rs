@@ -1,17 +1,18 @@
 //! References that refit a regression as labels come in: ridge and logistic regression.
 //!
-//! Scores are standardised by the moments of all rows shown so far; a missing one counts as its
-//! evaluator's mean. Up to 500 labels the model is refitted before every step, after that whenever
-//! the labels have grown by a twentieth.
+//! Scores are standardised by the means and deviations of all rows shown so far; a missing one
+//! counts as its evaluator's mean. Up to 500 labels the model is refitted in every step with new
+//! labels, after that whenever the labels have grown by more than a twentieth.
 //!
-//! *Ridge:* least squares with an unpenalised intercept. Of seven ridges from 0.1 to 100, the one
-//! with the least leave-one-out error (PRESS, Allen 1974), the larger of ties. While all
-//! labels are equal, rows are ranked by the mean of their standardised scores.
+//! *Ridge:* least squares with an unpenalised intercept. The penalty is the one of seven from 0.1
+//! to 100 with the least leave-one-out error (PRESS, Allen 1974), or the larger one of ties. While
+//! all labels are equal, rows are ranked by the sum of their standardised scores.
 //!
-//! *Logistic:* `log-odds(y) = c + b·z` with the prior `b ~ N(1.5 d, I)`, where d are equal weights
-//! that give `d·z` variance one, and an unpenalised intercept. The mode is found by Newton's
-//! method. While all labels are equal, rows are ranked by the mean of their standardised scores. y
-//! is the higher of two rewards, or else a reward above the median of the labels so far.
+//! *Logistic:* `log-odds(y) = c + b·z` for standardised scores z, where y says whether the reward
+//! is high: the higher of two rewards, or else above the median of the labels so far. The intercept
+//! c is not penalised. The prior is `b ~ N(1.5 d, I)`, where all entries of d are equal and `d·z`
+//! has variance one. The mode is found by Newton's method with shortened steps. While all labels
+//! are equal, rows are ranked by the sum of their standardised scores.
 
 use super::ReviewLog;
 use super::pickers::{CandidateRows, PickRequest, PickedPosition, RowPicker, highest};
@@ -21,16 +22,16 @@ use crate::linear::{CholeskyFactor, LinearFit, RegressionSums};
 use jurybox::toolbox::Standard;
 use rand_chacha::ChaCha8Rng;
 
-/// Ridges to choose from, in units of one standardised row.
+/// Ridges to choose from. A ridge of 1 weighs as much as one row of standardised scores.
 const RIDGES: [f64; 7] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
-/// Number of labels up to which the model is refitted before every step.
+/// Number of labels up to which the model is refitted in every step with new labels.
 const EVERY_STEP: usize = 500;
 
 /// The type of regression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RegressionKind {
     Ridge,
-    /// Logistic regression of the higher reward.
+    /// Logistic regression on whether the reward is high.
     Logistic,
 }
 
@@ -38,13 +39,13 @@ pub(crate) enum RegressionKind {
 pub(crate) struct RegressionPicker {
     kind: RegressionKind,
     moments: Standard,
-    /// Count, mean and sum of squares of the rows' sums of standardised scores.
+    /// Of each row's sum of standardised scores: number, mean, and sum of squared deviations.
     sums: (f64, f64, f64),
     /// The lower reward if there are exactly two different ones.
     lower_of_two: Option<f64>,
     scores: Vec<f64>,
     rewards: Vec<f64>,
-    /// Slopes on the standardised scores; the intercept does not affect the order.
+    /// Slopes on the standardised scores. The intercept does not affect the order of rows.
     slopes: Vec<f64>,
     fitted_at: Option<usize>,
     values: Vec<f64>,
@@ -152,8 +153,9 @@ fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<LinearFit> {
     ridge_of(width, |see| standard.chunks_exact(width).zip(rewards).for_each(|(row, &y)| see(row, y)))
 }
 
-/// The ridge regression with the least leave-one-out error, of rows that need not lie side by side:
-/// `each` is called twice and passes every row with its reward. None from fewer than two rows.
+/// The ridge regression with the least leave-one-out error, of rows that need not be in one slice.
+/// `each` passes every row with its reward, and is called twice at most. None from fewer than two
+/// rows.
 pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64))) -> Option<LinearFit> {
     let mut sums = RegressionSums::new(width);
     each(&mut |row, y| sums.learn(row, y));
@@ -180,7 +182,7 @@ fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f
     let mut b = vec![prior; width];
     let highs = above.iter().filter(|high| **high).count();
     if highs == 0 || highs == above.len() {
-        // With equal labels the intercept grows without bound, and the slopes keep their prior.
+        // With equal labels the intercept would grow without bound; the slopes keep their prior.
         return b;
     }
     // The intercept is the last coefficient.
@@ -203,8 +205,8 @@ fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f
         }
         let Some(factor) = CholeskyFactor::of(hessian, wide) else { break };
         let step = factor.solve(&gradient);
-        // The log posterior is concave. Steps are shortened to where its quadratic form is a good
-        // guide.
+        // The log posterior is concave. Long steps are shortened, because its quadratic
+        // approximation is good near by only.
         let length = step.iter().map(|s| s.abs()).fold(0.0, f64::max);
         let shrink = if length > 2.0 { 2.0 / length } else { 1.0 };
         b.iter_mut().zip(&step).for_each(|(b, s)| *b += shrink * s);
@@ -226,7 +228,7 @@ fn median(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Residuals by leverages must be those of fits without the row.
+    /// Residuals divided by one minus the leverage are those of fits without the row.
     #[test]
     fn leverages_leave_one_out_exactly() {
         let rows: Vec<[f64; 2]> = (0..9).map(|i| [f64::from(i % 4), f64::from(i * i % 7)]).collect();
@@ -249,7 +251,7 @@ mod tests {
         let standard = [0.5, -1.0, 1.5, 0.3, -0.7, 0.9, 2.0, -0.2];
         let above = [true, false, true, false];
         let b = logistic(&standard, &above, 2, 0.7);
-        // The intercept of these slopes solves an equation of its own: bisection.
+        // The intercept is not returned; given the slopes, bisection finds it.
         let off = |c: f64| -> Vec<f64> {
             let odds = |i: usize| c + b[0] * standard[2 * i] + b[1] * standard[2 * i + 1];
             (0..4).map(|i| f64::from(u8::from(above[i])) - 1.0 / (1.0 + (-odds(i)).exp())).collect()

@@ -1,6 +1,6 @@
-//! The log of past reviews that replays and off-policy estimates read, in memory.
+//! The log of past reviews, in memory, that replays and off-policy estimates read.
 //!
-//! Scores of a table that is in memory already are read in place, not copied.
+//! If the table is in memory already, its scores are not copied as a whole but read row by row.
 
 use super::row_groups::RowGroups;
 use super::{ItemIndex, Protocol};
@@ -15,13 +15,14 @@ use std::collections::HashMap;
 /// Scores, rewards, probabilities and rounds of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct ReviewLog {
-    /// The evaluators, without contexts.
+    /// The evaluators, without context columns (numbers of the groups that rows belong to).
     pub(crate) evaluators: Evaluators,
+    /// The groups of the rows, if the table has context columns.
     pub(crate) groups: Option<RowGroups>,
-    /// Scores, row-major; NaN if missing, negated where low scores mean high rewards. Empty if they
-    /// are read in place.
+    /// Scores, row-major; NaN if missing, negated where low scores mean high rewards. Empty if the
+    /// scores are in `in_place`.
     pub(crate) scores: Vec<f64>,
-    /// The scores of a table in memory, unchanged. Without rows if `scores` has them.
+    /// The scores of a table in memory, not negated. Has no rows if the scores are in `scores`.
     pub(crate) in_place: ScoreView,
     /// One reward per row; NaN if nobody reviewed it.
     pub(crate) rewards: Vec<f64>,
@@ -119,8 +120,8 @@ impl ReviewLog {
         Ok(log)
     }
 
-    /// The log as a protocol shows it. With rounds of the file's own and learning, an item is kept
-    /// in its first round only, and rounds without items are dropped.
+    /// The log for a protocol. For [`Protocol::Rounds`] and rounds of the file's own, an item is
+    /// kept in its first round only, and rounds that become empty are dropped.
     pub(crate) fn each_item_once(&self, protocol: Protocol) -> Cow<'_, ReviewLog> {
         if protocol != Protocol::Rounds || self.rounds.is_empty() || !self.items.repeat() {
             return Cow::Borrowed(self);
@@ -177,14 +178,14 @@ impl ReviewLog {
         &self.scores[row * self.width()..(row + 1) * self.width()]
     }
 
-    /// Mean and standard deviation of each evaluator's scores.
+    /// Mean and standard deviation of each evaluator's scores over all rows.
     pub(crate) fn standard(&self) -> Standard {
         let mut standard = Standard::new(self.width());
         self.each_row(|scores| standard.observe(scores));
         standard
     }
 
-    /// Rows as the file has them: without the negation.
+    /// Rows as the file has them: low scores that mean high rewards are not negated.
     pub(crate) fn as_written<'a>(&self, rows: &'a [f64]) -> Cow<'a, [f64]> {
         as_written(&self.evaluators, rows)
     }
@@ -200,15 +201,15 @@ impl ReviewLog {
         (low < high && known().all(|r| r == low || r == high)).then_some(low)
     }
 
-    /// The plain mean of each row's scores; NaN for a row without scores.
+    /// The mean of each row's scores, missing ones left out; NaN for a row without scores.
     pub(crate) fn averages(&self) -> Vec<f64> {
         let mut averages = Vec::with_capacity(self.rows());
         self.each_row(|scores| averages.push(mean_of_present(scores.iter().copied())));
         averages
     }
 
-    /// Scores in standard deviations from the evaluator's mean; NaN if missing, 0 if the
-    /// evaluator's scores never vary.
+    /// Scores in standard deviations from the evaluator's mean (z-scores), row-major. NaN if
+    /// missing, 0 if the evaluator's scores never vary.
     pub(crate) fn standardised(&self) -> Vec<f64> {
         let (standard, mut all) = (self.standard(), Vec::with_capacity(self.rows() * self.width()));
         self.each_row(|scores| {
@@ -217,13 +218,13 @@ impl ReviewLog {
         all
     }
 
-    /// The mean standardised score of each row.
+    /// The mean z-score of each row; NaN for a row without scores.
     pub(crate) fn z_means(&self, standardised: &[f64]) -> Vec<f64> {
         standardised.chunks_exact(self.width()).map(|row| mean_of_present(row.iter().copied())).collect()
     }
 
-    /// Least squares of the reward on standardised scores, over the reviewed rows that `keep`
-    /// accepts. Missing scores count as the evaluator's mean. None from fewer than two rows.
+    /// Least squares of the reward on z-scores, over the reviewed rows that `keep` accepts. Missing
+    /// scores count as the evaluator's mean. None from fewer than two such rows.
     pub(crate) fn regression(&self, standardised: &[f64], keep: impl Fn(usize) -> bool) -> Option<LinearFit> {
         let mut sums = RegressionSums::new(self.width());
         for (row, x) in standardised.chunks_exact(self.width()).enumerate() {
@@ -235,7 +236,7 @@ impl ReviewLog {
     }
 }
 
-/// Removes the columns of contexts from a table in memory, and returns them row-major.
+/// Removes the columns of contexts from a table in memory, and returns them row-major, in order.
 fn apart(table: &mut ScoreView, contexts: &[usize]) -> Vec<f64> {
     if let [only] = contexts {
         return table.take_column(*only);

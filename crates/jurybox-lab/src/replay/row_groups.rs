@@ -72,9 +72,9 @@ pub(crate) struct JuryView {
 }
 
 impl JuryView {
-    /// The view of a jury with these evaluators: with the log's contexts if it has any.
+    /// The view of a jury with these evaluators, with the log's contexts if they include any.
     ///
-    /// Directions are those of the log: the jury's own may differ.
+    /// Directions are those of the log, from which those of the jury may differ.
     pub(crate) fn to(evaluators: &Evaluators, log: &ReviewLog) -> JuryView {
         let with_groups = evaluators.contexts().next().is_some();
         JuryView { evaluators: if with_groups { log.with_contexts() } else { &log.evaluators }.clone() }

@@ -1,7 +1,7 @@
 //! One run of a replay: rows are shown, picked, and learnt from.
 //!
-//! All participants get each round before the next one is loaded, so that its rows are fetched
-//! once.
+//! In rounds, all participants pick from a round before the next one is loaded, so that its rows
+//! are fetched once.
 
 use super::ReviewLog;
 use super::parallel::RunProgress;
@@ -11,7 +11,7 @@ use super::schedule::{RowSchedule, ScheduleStage};
 use crate::error::Error;
 use rand_chacha::ChaCha8Rng;
 
-/// What one participant picked and earned in one run.
+/// The picks and rewards of one participant in one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunResult {
     /// The reward of each label, in the order of the picks.
@@ -20,10 +20,10 @@ pub(crate) struct RunResult {
     pub(crate) rows: Vec<usize>,
     /// Number of labels on rows that had a label before. Zero unless rows come back.
     pub(crate) repeated_labels: usize,
-    /// Least number of rows, over the stages, that were of use in learning beforehand. None if no
-    /// stage had such rows.
+    /// Least number of rows, over the folds, that were of use in learning before the first pick.
+    /// None without folds.
     pub(crate) studied: Option<usize>,
-    /// Every pick, if they are kept.
+    /// Every pick, if picks are kept.
     pub(crate) picks: Vec<LoggedPick>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct RunResult {
 pub(crate) struct RunSimulator<'a> {
     pub(crate) log: &'a ReviewLog,
     pub(crate) k: usize,
-    /// Reports progress, and can stop the run.
+    /// Can stop the run.
     pub(crate) watch: RunProgress<'a>,
 }
 
@@ -94,7 +94,8 @@ impl<'a> RunSimulator<'a> {
                         }
                     }
                 }
-                // One after the other, because some pickers keep all rows that they have studied.
+                // One participant after the other, because some pickers keep all rows that they
+                // studied.
                 ScheduleStage::Fold { rest, rounds } => {
                     for run in &mut runs {
                         let mut player = (run.participant.make)();

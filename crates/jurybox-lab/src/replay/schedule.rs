@@ -7,10 +7,10 @@ use crate::error::Error;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A part of a run that every picker begins untaught.
+/// A part of a run. Every picker begins it anew, without what it learnt before.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ScheduleStage {
-    /// Rows that stay until they are picked; the stage ends after `budget` picks.
+    /// Rows that stay until they are picked, with learning; the stage ends after `budget` picks.
     Pool { rows: Vec<usize>, budget: usize },
     /// Rounds of rows, with learning after each.
     Rounds(Vec<Vec<usize>>),
@@ -24,21 +24,23 @@ pub(crate) struct RowSchedule {
     pub(crate) stages: Vec<ScheduleStage>,
 }
 
-/// What uniform and best possible picks earn, label by label.
+/// What random (uniform) and best possible picks earn, label by label.
 ///
-/// `uniform` is the mean of the rows shown; `best` has their highest rewards in descending order,
-/// for each round or pool anew.
+/// In each round or pool, `uniform` repeats the mean reward of the rows shown, and `best` has their
+/// highest rewards in descending order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RewardBaselines {
     pub(crate) uniform: Vec<f64>,
     pub(crate) best: Vec<f64>,
-    /// Number of labels at the end of each round (in a pool: of each step), and of each stage.
+    /// Number of labels at the end of each round, or of each step in a pool.
     pub(crate) rounds: Vec<usize>,
+    /// Number of labels at the end of each stage.
     pub(crate) stages: Vec<usize>,
 }
 
-/// Number of random splits of the rows into halves, and of runs on each half.
+/// Number of random splits of the rows into halves.
 pub(crate) const SPLITS: usize = 10;
+/// Number of runs on each half of a split.
 pub(crate) const RUNS_OF_A_HALF: usize = 2;
 /// Number of runs on halves.
 pub(crate) const RUNS_OF_HALVES: usize = 2 * SPLITS * RUNS_OF_A_HALF;
@@ -142,16 +144,17 @@ fn pool_size(rows: usize) -> usize {
 }
 
 impl RowSchedule {
-    /// The schedule of one run, a function of the log, the options and the run's number.
+    /// The schedule of one run, which depends on the log, the options and the run's number only.
     pub(crate) fn of(log: &ReviewLog, options: &ReplayOptions, run: usize) -> RowSchedule {
         let most = options.rounds.unwrap_or(usize::MAX);
         let rows: Vec<usize> = (0..log.rows()).collect();
         RowSchedule::over(&rows, options.protocol, most, log, options, run)
     }
 
-    /// The schedule of run `at` on halves of the rows, with the given numbers of rounds and labels.
+    /// The schedule of run number `at` on halves of the rows, with the given numbers of rounds and
+    /// labels.
     ///
-    /// All rows of an item are in one half. The two halves of a split use the same stream of draws.
+    /// All rows of an item are in one half. Runs of the same split divide the rows alike.
     pub(crate) fn of_half(
         log: &ReviewLog,
         options: &ReplayOptions,
@@ -160,7 +163,7 @@ impl RowSchedule {
     ) -> RowSchedule {
         let split = at / (2 * RUNS_OF_A_HALF);
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-        // Far from the streams of the other runs.
+        // No stream of a run has such a number.
         rng.set_stream(u64::MAX / 2 - split as u64);
         let mut first: Vec<usize> = (0..log.rows()).filter(|&row| log.items.of_row(row) == row).collect();
         draw(&mut first, &mut rng);
@@ -231,7 +234,7 @@ impl RowSchedule {
         RowSchedule { stages }
     }
 
-    /// The rows of each round; nothing for pools.
+    /// The rows of each round. Pools have no rounds.
     pub(crate) fn rounds(&self) -> impl Iterator<Item = &[usize]> {
         let rounds = self.stages.iter().flat_map(|stage| match stage {
             ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => rounds.as_slice(),
@@ -275,8 +278,9 @@ impl RewardBaselines {
     }
 }
 
-/// Stages of cross-validation. The rows of one round of the file are in one fold; so are rows with
-/// equal scores, and rows of one item.
+/// Stages of cross-validation. The rows of one round of the file are in one fold. Without such
+/// rounds, rows of one item are in one fold, and so are rows with equal scores unless these are
+/// more than a fold's share.
 fn folds_of(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -314,7 +318,7 @@ fn folds_of(
     (0..folds).map(stage).collect()
 }
 
-/// The rows in groups that must be in one fold.
+/// The rows in groups that must be in one fold, for a file without rounds of its own.
 fn kept_together(duplicates: &DuplicateScores, log: &ReviewLog, most: usize) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = vec![Vec::new(); log.rows()];
     duplicates
@@ -326,10 +330,9 @@ fn kept_together(duplicates: &DuplicateScores, log: &ReviewLog, most: usize) -> 
     units
 }
 
-/// Deals groups of rows to folds: the largest first, each to the fold with the fewest rows.
+/// Deals groups of rows to folds: the largest first, each to the fold with the fewest rows so far.
 ///
-/// The folds' sizes depend on the groups' sizes alone, so that all runs have as many labels. No
-/// fold is empty, because there are at least as many groups as folds.
+/// The folds' sizes depend on the groups' sizes alone, so that all runs have as many labels.
 fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<Vec<usize>>> {
     units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); folds];
@@ -338,13 +341,13 @@ fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec
             part.extend(unit);
         }
     }
-    // Rows with equal scores should not be neighbours.
+    // Rows with equal scores should not be neighbours within a fold.
     parts.iter_mut().for_each(|part| draw(part, rng));
     parts.into_iter().map(|part| vec![part]).collect()
 }
 
 /// The rows of `rest` without those whose scores a row of the fold has too. All of `rest` if fewer
-/// than half would be left: then scores are coarse, and equal ones no sign of a copy.
+/// than half of it would be left: scores are then coarse, and equal ones no sign of a copy.
 fn without_duplicates(
     duplicates: &DuplicateScores,
     rest: Vec<usize>,

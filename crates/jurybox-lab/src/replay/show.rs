@@ -77,7 +77,7 @@ impl ReplayOutcome {
         policies.into_iter().chain(&self.references)
     }
 
-    /// The table with its header, without empty columns.
+    /// The cells of the table, with a header; columns without content are left out.
     fn cells(&self) -> Vec<Vec<String>> {
         let any = |has: &dyn Fn(&ReplayLine) -> bool| self.lines().any(has);
         let unit = self.unit;
@@ -172,13 +172,13 @@ fn difference(line: &ReplayLine) -> String {
     if line.same_picks_as_first { "same picks".into() } else { share(line.difference_to_first) }
 }
 
-/// A line's name; a choice that takes knowledge of the rewards is marked so.
+/// A line's name. The best single evaluator is marked as chosen in hindsight.
 fn shown_name(line: &ReplayLine) -> String {
     let hindsight = if line.name.starts_with(BEST_SINGLE) { " in hindsight" } else { "" };
     format!("{}{hindsight}", line.name)
 }
 
-/// A cell cut to a width that fits a terminal.
+/// A cell cut to 60 characters.
 fn clipped(cell: &str) -> String {
     const MOST: usize = 60;
     if cell.chars().count() <= MOST {

@@ -1,13 +1,13 @@
-//! The paper's claims about simulations, what was measured, and the findings.
+//! The paper's claims about simulations: what was measured, and the findings.
 //!
-//! Linear growth was first judged by the slope of the whole sum. The present rule replaced that one
-//! after a full run, so both numbers are printed, and a note says where the rules disagree. Three
-//! other rules changed as well: slower growth does not contradict an upper bound (`esag-exponent`),
-//! an error keeps a bias whatever other policies' errors are (`error-of-all-samples-stays`), and
-//! `eval-ucb` at low noise is judged from its second round on, because its first is a blind draw.
+//! Some rules changed after a first full run. Linear growth was first judged by the log-log slope
+//! of the whole regret; both numbers are printed, and a note says where the two rules disagree.
+//! Slower growth does not contradict an upper bound (`esag-exponent`). An error keeps a bias
+//! whatever other policies' errors are (`error-of-all-samples-stays`). `eval-ucb` at low noise is
+//! judged from its second round on, because its first is a blind draw.
 //!
-//! Claims that blame learning from all samples are compared with a policy that learns from random
-//! picks alone. If that one does no better, the claim holds and says little.
+//! Some claims blame an error on learning from all samples. They are compared with a policy that
+//! learns from random picks alone; if that policy does no better, the claim holds and says little.
 
 use super::finding::{Finding, LINEAR, PaperClaim, STAYS, judge_at_most, judge_linear, judge_sign, number};
 use super::parts::{HORIZON, RATIOS, SimulationKey};
@@ -54,7 +54,8 @@ pub(super) fn add(
     report.claims.append(&mut claims);
 }
 
-/// The claim that a policy's regret grows linearly, with a note if the first rule disagrees.
+/// The claim that a policy's regret grows linearly, with a note if the log-log slope of the whole
+/// regret (the first rule) gives another finding.
 fn linear_claim(
     id: String,
     paper: &str,
@@ -86,7 +87,7 @@ fn but_chance_does_too(claim: PaperClaim, too: bool, why: String) -> PaperClaim 
     PaperClaim { note, finding: Finding::HoldsSaysLittle, ..claim }
 }
 
-/// Whether an error falls with t over the last decade of rounds.
+/// Reproduced if an error falls with t over the last decade of rounds.
 fn error_falls(outcome: &FinishedExperiment, name: &str) -> Finding {
     judge_sign(outcome.error_slope(name).plus(-STAYS).times(-1.0))
 }
@@ -109,7 +110,7 @@ fn estimation_bias(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, r
     ));
     let slope = outcome.error_slope(all);
     let more = Interval::of_differences(&outcome.errors(all), &outcome.errors(explored));
-    // Sampling error would fall as t^(-1/2); the rest is bias.
+    // Sampling error would fall as t^(-1/2); an error that stays is bias.
     let stays = PaperClaim::new(
         format!("error-of-all-samples-stays-{reading}"),
         "Fig. 1b: the error of glm-eps-greedy-all has a residual bias",
@@ -145,7 +146,8 @@ fn logistic_growth(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, r
     }
 }
 
-/// Theorem 1's exponent over horizons. Within a run eps is constant, so that regret grows linearly.
+/// Theorem 1's exponent over horizons, because eps, and so the growth of regret, is constant within
+/// a run.
 fn horizons(plan: &Plan, outcome: &FinishedExperiment, reading: &str) -> PaperClaim {
     let slopes: Vec<f64> = outcome
         .records
@@ -211,7 +213,7 @@ fn linear_growth(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment) {
     for name in others {
         let paper = "Fig. 1d: the other algorithms have linear regret";
         let claim = linear_claim(format!("{name}-linear"), paper, outcome, name, "");
-        // Exploring costs as much in every round, so compare with the policy without it.
+        // Exploration costs as much in every round, so compare with the policy without exploration.
         let without = outcome.growth("greedy");
         let explores = name == "eps-greedy-all" && judge_linear(without) == Finding::NotReproduced;
         let why = format!(

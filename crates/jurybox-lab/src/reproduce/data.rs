@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::replay::Dataset;
 use jurybox::toolbox::hash_text;
 
-/// Two halves of the content-review data, in place of the paper's two private sets.
+/// The content-review data in two halves, in place of the paper's two private sets.
 pub(super) struct ContentReviewData {
     pub(super) halves: [Dataset; 2],
 }

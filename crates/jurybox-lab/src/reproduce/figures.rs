@@ -29,7 +29,7 @@ pub struct Figure {
     pub csv: String,
 }
 
-/// Policies whose regret is so large that the others would look alike.
+/// Policies whose regret is so large that the curves of the others could not be told apart.
 const LARGE: [&str; 3] = ["rand", "exp4p", "uniform"];
 
 pub(super) fn add(
@@ -141,7 +141,7 @@ fn linear_main(outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     bounds("fig1d", "1d", outcome, report);
 }
 
-/// Regret on log axes with reference slopes, without the policies in [`LARGE`].
+/// Regret on log axes with a line of slope 1/2, without the policies in [`LARGE`].
 fn log_axes(name: &str, title: &str, outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     let glm = if outcome.experiment.setting.link == Link::Identity { "" } else { "glm-" };
     let mut curves = regret_curves(outcome, true);
@@ -200,13 +200,13 @@ fn with_slope(curves: &[Curve], name: &str, slope: f64, label: &str) -> Option<C
     Some(Curve::new(label, points).as_reference())
 }
 
-/// The constants of the theorems in each run.
+/// The constants of the theorems for each run.
 pub(super) fn problems(outcome: &FinishedExperiment) -> Vec<Problem> {
     let Experiment { setting, seed, runs, .. } = &outcome.experiment;
     (0..*runs).map(|run| problem(setting, &SimulatedQueue::new(setting, *seed, run))).collect()
 }
 
-/// The mean of a bound over the runs, as a curve.
+/// The mean of a bound over the runs, as a curve from round 2 on.
 fn bound(outcome: &FinishedExperiment, name: &str, of: impl Fn(&Problem, u64) -> f64) -> Curve {
     let problems = problems(outcome);
     let mean = |t: u64| problems.iter().map(|p| of(p, t)).sum::<f64>() / problems.len() as f64;
@@ -223,7 +223,8 @@ fn eps_greedy_bound(outcome: &FinishedExperiment) -> Curve {
     bound(outcome, "Theorem 1", |p, t| p.regret_eps_greedy(t, (t as f64).powf(-1.0 / 3.0), lambda))
 }
 
-/// The constants of the theorems in one run; rewards are bounded by their expected maximum.
+/// The constants of the theorems in one run. The largest reward is taken to be about the expected
+/// maximum of all rewards of the run.
 fn problem(setting: &Setting, queue: &SimulatedQueue) -> Problem {
     let truth = queue.truth();
     let max_reward = (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt();

@@ -1,13 +1,15 @@
 //! Findings on the paper's claims, and the rules behind them, at 95% confidence.
 //!
-//! - Comparisons are paired by run, and decided if the interval excludes zero.
-//! - Regret grows linearly if its growth exponent lies above 0.9, and sublinearly if below. The
-//!   exponent is that of the growth over two doublings of t, up to nearly T. (The slope of the
-//!   whole sum would take linear growth after a costly start for sublinear.)
+//! - Comparisons are decided if the interval of the difference excludes zero. They are paired by
+//!   run, except those of different settings.
+//! - Regret grows linearly if the interval of its growth exponent lies above 0.9, and sublinearly
+//!   if it lies below. The exponent is that of the growth over two doublings of t, up to nearly T.
+//!   (The log-log slope of the whole regret would take linear growth after a costly start for
+//!   sublinear.)
 //! - A theorem "of order T^x" is an upper bound. It fails if the exponent's interval lies above x +
 //!   0.1, and stands if the interval lies below 0.9 and not above x.
-//! - An error keeps a bias if its log-log slope over the last decade of rounds lies above -0.1, and
-//!   falls if below.
+//! - An error keeps a bias if the interval of its log-log slope over the last decade of rounds lies
+//!   above -0.1, and falls if it lies below.
 //! - A claim says little if picks at random show the same.
 
 use jurybox::Interval;
@@ -21,13 +23,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// The claim holds.
+    /// The claim holds, if measured as the paper says.
     Reproduced,
     /// The claim holds, and would hold without the cause that the paper names.
     HoldsSaysLittle,
     /// The opposite was measured.
     NotReproduced,
-    /// The interval allows both.
+    /// The interval allows for both.
     CannotTell,
 }
 
@@ -76,7 +78,7 @@ impl PaperClaim {
     }
 }
 
-/// An estimate as `mean [low, high]`, with more digits the narrower the interval is.
+/// An estimate as `mean [low, high]`. A narrow interval has more decimals.
 pub(super) fn number(e: Interval) -> String {
     let narrow = -e.half_width().log10().floor();
     let narrow = if narrow.is_finite() { narrow.clamp(0.0, 8.0) as usize } else { 0 };
@@ -99,21 +101,21 @@ pub(super) fn judge_sign(difference: Interval) -> Finding {
     }
 }
 
-/// Least exponent of linear growth.
+/// Growth exponent above which growth is called linear.
 pub(super) const LINEAR: f64 = 0.9;
 
 pub(super) fn judge_linear(slope: Interval) -> Finding {
     judge_sign(slope.plus(-LINEAR))
 }
 
-/// Log-log slope above which an error is said to stay.
+/// Log-log slope above which an error is said to keep a bias.
 pub(super) const STAYS: f64 = -0.1;
 
-/// Allowance for the logarithms in a bound of order T^x, when exponents are measured over a decade.
+/// Allowance for logarithmic factors in a bound of order T^x when an exponent is measured.
 const LOGARITHMS: f64 = 0.1;
 
-/// The finding on an upper bound of order T^exponent. Slower growth does not contradict it;
-/// slightly faster growth may come from logarithms, and decides nothing.
+/// The finding on an upper bound of order T^exponent. Slower growth does not contradict the bound;
+/// slightly faster growth may come from logarithmic factors, and decides nothing.
 pub(super) fn judge_at_most(slope: Interval, exponent: f64) -> Finding {
     if slope.above(exponent + LOGARITHMS) {
         Finding::NotReproduced
@@ -124,8 +126,8 @@ pub(super) fn judge_at_most(slope: Interval, exponent: f64) -> Finding {
     }
 }
 
-/// The finding on a bound, from its ratio to the measured regret and to that of random picks, in
-/// several settings.
+/// The finding on a bound, from its ratios to the measured regret and to the regret of random
+/// picks, in several settings. A ratio below 1 contradicts the bound.
 pub(super) fn judge_bound(of_measured: &[f64], of_chance: &[f64]) -> Finding {
     if of_measured.iter().any(|ratio| *ratio < 1.0) {
         Finding::NotReproduced

@@ -1,4 +1,4 @@
-//! The Jester experiment: the average reward of policies over seven trained evaluators.
+//! The Jester experiment: the mean reward per pick of policies over seven trained evaluators.
 
 use super::data::JESTER_EVALUATORS;
 use super::finding::{PaperClaim, judge_sign, number};
@@ -21,7 +21,7 @@ const PAPER_FITS: [(f64, f64); 7] = [
     (0.309, 0.086),
 ];
 
-/// Policies with the paper's average rewards.
+/// Policies with the average rewards that the paper prints.
 const POLICIES: [(&str, Option<f64>); 11] = [
     ("eval-ucb", Some(0.87)),
     ("esag", Some(0.86)),
@@ -90,7 +90,7 @@ pub(super) fn add(
 }
 
 /// A table of each evaluator's R2, and of the largest standard deviation of its predictions within
-/// one of 40 bins of the rating.
+/// one of 40 bins of the rating. Bins of fewer than 30 ratings do not count.
 fn evaluators(data: &Dataset) -> PaperTable {
     let mean = data.rewards.iter().sum::<f64>() / data.len() as f64;
     let total: f64 = data.rewards.iter().map(|r| (r - mean).powi(2)).sum();

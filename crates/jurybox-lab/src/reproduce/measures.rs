@@ -10,7 +10,7 @@ impl FinishedExperiment {
         self.experiment.contenders.iter().position(|contender| contender.label == label)
     }
 
-    /// Relative regret in each run after the contender's last round.
+    /// Relative regret in each run at the contender's last checkpoint.
     pub(super) fn regrets(&self, label: &str) -> Vec<f64> {
         let at = self.at(label).expect("a contender of the line-up");
         self.records.iter().filter_map(|record| record.tracks[at].relative_regret.last().copied()).collect()
@@ -27,7 +27,7 @@ impl FinishedExperiment {
         regrets.filter_map(|regret| Some(regret.last()? - regret.first()?)).collect()
     }
 
-    /// Log-log slope over the last decade of rounds, run by run.
+    /// The mean over runs of the log-log slope over the last decade of rounds, with its interval.
     fn slope(&self, label: &str, of: impl Fn(&crate::trial::Track, usize) -> f64) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let from = self.experiment.setting.rounds / 10;
@@ -46,8 +46,7 @@ impl FinishedExperiment {
         self.slope(label, |track, i| track.relative_regret[i])
     }
 
-    /// The growth exponent from 0.24 T over 0.48 T to 0.96 T, which are checkpoints of every long
-    /// run.
+    /// The growth exponent from round 0.24 T over 0.48 T to 0.96 T, which are checkpoints.
     pub(super) fn growth(&self, label: &str) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let rounds = self.experiment.setting.rounds;

@@ -1,9 +1,9 @@
 //! The reproduction of the paper: its figures and tables, and a finding on each of its claims.
 //!
-//! A [`Plan`] names parts and sizes; [`reproduce`] returns a [`ReproductionReport`]. Where the
-//! paper is silent: K = 10 (the appendix's value), ratio 1 for Figs. 1a to 1c, T = 10,000, and
-//! logistic noise cut so that scores stay in (0, 1), with the symmetric cut beside it in Figs. 1a
-//! to 1c.
+//! "The paper" is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations". A [`Plan`] names
+//! parts and sizes; [`reproduce`] returns a [`ReproductionReport`]. Where the paper is silent, K is
+//! 10 (the appendix's value), the ratio is 1 for Figs. 1a to 1c, and T is 10,000. Logistic noise is
+//! cut so that scores stay between 0 and 1, and cut symmetrically too in Figs. 1a to 1c.
 
 mod claims;
 mod data;
@@ -43,7 +43,7 @@ use std::path::PathBuf;
 pub struct Plan {
     /// The parts.
     pub parts: Vec<PaperPart>,
-    /// A quick look instead of the paper's size.
+    /// A quick look instead of the full size.
     pub quick: bool,
     /// Number of runs of every part; by default that of the part's size.
     pub runs: Option<u64>,
@@ -58,8 +58,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan of the paper's size (simulations of 80 runs, T = 10,000), or of a quick look. No
-    /// parts means all of them.
+    /// A plan of the full size (simulations of 80 runs, T = 10,000), or of a quick look. No parts
+    /// means all parts.
     pub fn new(parts: Vec<PaperPart>, quick: bool) -> Plan {
         let parts = if parts.is_empty() { PaperPart::ALL.to_vec() } else { parts };
         Plan { parts, quick, runs: None, rounds: None, seed: 1, data: None, jester: None }
@@ -70,7 +70,7 @@ impl Plan {
         self.size(SIMULATED, SIMULATED_QUICKLY).runs
     }
 
-    /// Number of rounds of every simulation.
+    /// Number of rounds of every simulation, but at most 100 in Fig. 1a and 2000 for Theorem 3.
     pub fn simulated_rounds(&self) -> u64 {
         self.size(SIMULATED, SIMULATED_QUICKLY).rounds
     }
@@ -86,7 +86,7 @@ impl Plan {
     }
 }
 
-/// Numbers of runs and of rounds in each.
+/// Number of runs, and number of rounds in each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) runs: u64,
@@ -206,7 +206,7 @@ mod tests {
     use super::data::{CONTENT_EVALUATORS, JESTER_EVALUATORS};
     use super::*;
 
-    /// Runs and rounds of a plan hold in every part, including those on real data.
+    /// The runs and rounds of a plan hold in the parts on real data.
     #[test]
     fn tables_and_jester_have_the_runs_and_rounds_that_were_asked_for() {
         let folder = tempfile::tempdir().unwrap();

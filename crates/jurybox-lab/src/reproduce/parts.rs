@@ -23,9 +23,9 @@ pub enum PaperPart {
     Fig1c,
     /// Fig. 1d: regret, linear, high noise.
     Fig1d,
-    /// The appendix's linear figures in three regimes.
+    /// The appendix's linear figures at three signal-to-noise ratios.
     AppendixLinear,
-    /// The appendix's logistic figures in three regimes.
+    /// The appendix's logistic figures at three signal-to-noise ratios.
     AppendixLogistic,
     /// Theorem 1's T^(2/3), over doubling horizons.
     Horizons,
@@ -80,14 +80,14 @@ impl std::str::FromStr for PaperPart {
     }
 }
 
-/// Identifies a simulation of the paper.
+/// Identifies a simulation that reproduces a part of the paper.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum SimulationKey {
     /// Fig. 1a with this number of evaluators.
     Gap(Link, Truncation, usize),
-    /// The main text's size: 20 items a round.
+    /// The main text's size: 20 items in a round.
     Main(Link, Truncation),
-    /// The appendix's size: 60 items a round, at this ratio.
+    /// The appendix's size: 60 items in a round, at this signal-to-noise ratio.
     Appendix(Link, f64),
 }
 
@@ -162,7 +162,7 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(SimulationKey, Experiment)> {
     all
 }
 
-/// `glm-eps-greedy` for horizons of a half, a quarter, ... of T.
+/// `glm-eps-greedy` for horizons of a half, a quarter, an eighth and a sixteenth of T.
 fn shorter_horizons(rounds: u64) -> Vec<Contender> {
     (1..5)
         .map(|halvings| rounds >> halvings)
@@ -180,7 +180,7 @@ fn named(name: &str) -> Contender {
     Contender::of(Spec::new(name))
 }
 
-/// Exponents of T in the exploration rates.
+/// The power p of an exploration rate `scale * T^-p`, and its text.
 const THIRD: (f64, &str) = (1.0 / 3.0, "1/3");
 const HALF: (f64, &str) = (0.5, "1/2");
 
@@ -197,11 +197,11 @@ fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
         form("lin-ucb"),
         form("eval-ucb"),
         form("eps-greedy"),
-        // In the same position in both lists, so that the policy has one colour in all figures.
+        // In the same position in both line-ups, so that the policy has one colour in all figures.
         if appendix { rate("eps-greedy-all", 0.1, THIRD) } else { form("eps-greedy-all") },
     ];
     all.push(named("average"));
-    // The main text leaves out policies with a large regret; the appendix has them.
+    // As in the paper, the main text leaves out most policies with a large regret.
     if appendix || link == Link::Identity {
         all.push(form("greedy"));
     }

@@ -7,7 +7,7 @@ pub(super) fn before_the_table(claims: &[PaperClaim]) -> Vec<String> {
     readings(claims).into_iter().chain(multiplicity(claims)).collect()
 }
 
-/// A remark on whether one reading of the truncated noise gives both Fig. 1a and Fig. 1b.
+/// A remark on whether one way to truncate the noise gives both Fig. 1a and Fig. 1b.
 fn readings(claims: &[PaperClaim]) -> Option<String> {
     let of = |id: &str, reading: &str| {
         let id = format!("{id}-{reading}");
@@ -72,7 +72,7 @@ mod tests {
         assert!(remarks[1].contains("about 0.3 of these"), "{}", remarks[1]);
         let remarks = before_the_table(&claims([yes, no, yes, yes, yes, yes]));
         assert!(remarks[0].contains("this reading of the logistic noise: symmetric"), "{}", remarks[0]);
-        // Without both figures there is no remark on the readings.
+        // Without the claims of both figures there is no remark on the truncation.
         assert_eq!(before_the_table(&claims([yes; 6])[..2]).len(), 1);
     }
 }

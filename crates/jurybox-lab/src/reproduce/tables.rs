@@ -1,4 +1,4 @@
-//! Tables 1 and 2: cumulative badness of the picks, the paper's numbers beside ours.
+//! Tables 1 and 2: cumulative badness (reward) of the picks, the paper's numbers beside ours.
 
 use super::data::ContentReviewData;
 use super::finding::{Finding, PaperClaim, judge_sign, number};

@@ -1,4 +1,8 @@
-//! The claims about Theorems 1 to 3, whose bounds are compared with what was measured.
+//! The claims about the paper's Theorems 1 to 3, tested on simulations.
+//!
+//! Theorems 1 and 2 bound the regret of a policy, and are compared with the measured regret.
+//! Theorem 3 is a certificate that a ranking has the oracle's top K, and is compared with the
+//! oracle's picks.
 
 use super::figures::problems;
 use super::finding::{Finding, PaperClaim, judge_bound};
@@ -15,8 +19,9 @@ use rayon::prelude::*;
 /// Prefix of the ids of claims that are not judged by intervals.
 pub(super) const THEOREM: &str = "theorem-";
 
-/// Adds the claims on Theorems 1 and 2: the least ratio, over all runs, of the bound to the
-/// measured regret and to that of random picks.
+/// Adds the claim on Theorem 1, and for the identity link that on Theorem 2. For each setting it
+/// has the least ratio, over all runs, of the bound to the measured regret of the policy; and
+/// likewise to that of random picks.
 pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&FinishedExperiment]) {
     let (form, glm) = if link == Link::Identity { ("linear", "") } else { ("logistic", "glm-") };
     let mut under = |number: u8, name: &str, bound: &dyn Fn(&Problem, u64) -> f64| {
@@ -52,13 +57,13 @@ pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&Finis
     }
 }
 
-/// A ratio with three digits at most.
+/// A ratio as text: two decimals below 10, none from 10 on, a power of ten from 10,000 on.
 fn times(ratio: f64) -> String {
     if ratio < 1e4 { format!("{ratio:.*}", if ratio < 10.0 { 2 } else { 0 }) } else { format!("{ratio:.1e}") }
 }
 
 /// Numbers of rounds: with a certificate, with a certificate but other picks than the oracle's,
-/// with the oracle's picks, and in all.
+/// with the oracle's picks, and in all. Rounds without weights of a positive scale are left out.
 #[derive(Default, Clone, Copy)]
 struct CertificateCount {
     certified: u64,
@@ -87,8 +92,8 @@ impl CertificateCount {
     }
 }
 
-/// Counts the rounds in which Theorem 3 certifies the weights that `esag` has learnt, and those in
-/// which it certifies equal weights.
+/// Counts the rounds in which Theorem 3 certifies the weights w that `esag` has learnt, and the
+/// rounds in which it certifies equal weights.
 fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[CertificateCount; 2], Error> {
     let mut queue = SimulatedQueue::new(setting, seed, run);
     let mut jury = Contender::of("esag".parse()?).jury_for(setting, queue.truth())?;
@@ -102,8 +107,8 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[CertificateCount; 
         let learnt = jury.fit().weights().unwrap_or_default().to_vec();
         let equal = vec![1.0; setting.evaluators];
         for (count, weights) in counts.iter_mut().zip([learnt, equal]) {
-            // A ranking does not depend on the scale of weights; here <w, alpha> = 1, as the
-            // oracle's.
+            // A positive factor does not change the ranking. The oracle's weights have <w, alpha> =
+            // 1, so these are scaled alike.
             let scale: f64 = weights.iter().zip(&queue.truth().alpha).map(|(w, a)| w * a).sum();
             if scale > 0.0 {
                 let value = |row: &[f64]| row.iter().zip(&weights).map(|(x, w)| x * w / scale).sum::<f64>();

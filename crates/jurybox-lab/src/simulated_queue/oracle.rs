@@ -1,6 +1,7 @@
 //! The oracle's estimates of rewards, from scores and the true parameters of the evaluators.
 //!
-//! The estimate is that of the paper's Lemmas 1 and 2. Missing scores shrink it towards the mean.
+//! The estimates are those of Lemmas 1 and 2 in "Top K Ranking for Multi-Armed Bandit with Noisy
+//! Evaluations", the paper. Estimates of items with missing scores are shrunk towards the mean.
 
 use super::{REWARDS, SimulatedQueue};
 use jurybox::Scores;
@@ -8,9 +9,10 @@ use jurybox::Scores;
 impl SimulatedQueue {
     /// The oracle's estimate of each item's reward, written to `out`.
     ///
-    /// It knows gains, noise levels, offsets and units, and ignores correlations between
-    /// evaluators. An item with missing scores is shrunk towards the mean reward. Items then rank
-    /// by the linear posterior mean of their rewards, and complete items keep the paper's value.
+    /// The oracle knows gains, noise levels, offsets and units. It ignores correlations between
+    /// evaluators, curvature, and noise that grows with the reward. An item with missing scores is
+    /// shrunk towards the mean reward, so that items rank by the linear posterior means of their
+    /// rewards. Complete items keep the paper's value.
     pub fn oracle_values(&self, scores: &Scores<'_>, buffer: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
         let t = &self.setting.extensions;
@@ -27,10 +29,11 @@ impl SimulatedQueue {
 
     /// Shrinks the values of items with missing scores.
     ///
-    /// With p the information of the scores present, P that of all scores and v the variance of the
-    /// rewards, the posterior mean is `v p / (1 + v p)` of the way from the mean reward to the
-    /// estimate; for a complete item `v P / (1 + v P)`. The ratio of the two puts incomplete items
-    /// in one order with complete ones, whose values stay.
+    /// An evaluator's information is (gain / noise level)^2. Let p be the information of the scores
+    /// present, P that of all evaluators, and v the variance of the rewards. The posterior mean is
+    /// `v p / (1 + v p)` of the way from the mean reward to the estimate, and `v P / (1 + v P)` for
+    /// a complete item. Incomplete items are shrunk by the ratio of these two factors, since
+    /// complete items are not shrunk.
     fn pull_in_thin_evidence(&self, scores: &Scores<'_>, out: &mut [f64]) {
         if scores.is_complete() {
             return;
@@ -38,7 +41,7 @@ impl SimulatedQueue {
         let (mean, v) = (self.setting.mean_reward(), REWARDS.variance());
         let information = || self.truth.alpha.iter().zip(&self.truth.sigma).map(|(a, s)| (a / s).powi(2));
         let all: f64 = information().sum();
-        // All gains are zero: every item ties.
+        // All gains are zero: there is nothing to rank by.
         if all <= 0.0 {
             return;
         }
@@ -121,7 +124,7 @@ mod tests {
         };
         assert_eq!(order(&values), order(&means));
         assert_ne!(order(&bare), order(&means));
-        // Complete items have the bare weighted mean, bit for bit.
+        // Complete items keep the weighted mean, bit for bit.
         let complete: Vec<usize> =
             (0..60).filter(|&i| items.scores[4 * i..4 * i + 4].iter().all(|x| x.is_finite())).collect();
         assert!(complete.len() > 5 && complete.iter().all(|&i| values[i].to_bits() == bare[i].to_bits()));

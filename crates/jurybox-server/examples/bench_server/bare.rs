@@ -15,7 +15,7 @@ fn row(n: u64) -> Vec<u8> {
     (0..EVALUATORS).flat_map(|j| score(n, j).to_le_bytes()).collect()
 }
 
-/// With one connection, since SQLite allows one writer at a time.
+/// Measures SQLite with one connection, since it allows one writer at a time.
 pub(crate) fn sqlite(folder: &Path, items: u64, claims: u64) -> Done<Bare> {
     let db = Connection::open(folder.join("bare.sqlite"))?;
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE items(n INTEGER PRIMARY KEY, key TEXT UNIQUE, arrived INTEGER, scores BLOB, tags TEXT, priority REAL, reviewer TEXT); CREATE INDEX next ON items(priority DESC) WHERE reviewer IS NULL")?;
@@ -45,7 +45,8 @@ pub(crate) fn sqlite(folder: &Path, items: u64, claims: u64) -> Done<Bare> {
     Ok(Bare { items: intake, claims: claims as f64 / began.elapsed().as_secs_f64() })
 }
 
-/// With one connection for each client, skipping rows that others have locked.
+/// Measures PostgreSQL: inserts over one connection, then claims over one connection for each
+/// client, skipping rows that others have locked.
 pub(crate) fn postgres(url: &str, items: u64, claims: u64) -> Done<Bare> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -21,7 +21,7 @@ const BATCH: u64 = 1000;
 
 pub(crate) type Done<T> = Result<T, Box<dyn Error>>;
 
-/// Evaluator j's score of item n.
+/// The score of item `n` by evaluator `j`: the item's merit plus noise that grows with `j`.
 pub(crate) fn score(n: u64, j: usize) -> f64 {
     let merit = (hash_number(1, n) % 10_000) as f64 / 10_000.0;
     merit + (hash_number(2 + j as u64, n) % 10_000) as f64 / 10_000.0 * (0.2 + j as f64 / 10.0)
@@ -49,7 +49,7 @@ fn aside(words: &[&str]) -> Done<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Runs the whole comparison.
+/// Measures the bare database and a served queue, and compares them.
 fn compare(database: &str, items: u64, claims: u64) -> Done<Value> {
     let folder = tempfile::tempdir()?;
     let url = std::env::var("DATABASE_URL").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The speed of a served queue.
+//! The speed of a served queue: intake, claims while the queue is ranked, and memory over time.
 
 use super::{CLIENTS, Done, EVALUATORS, K, batches, memory, score};
 use jurybox::Evaluators;
@@ -62,7 +62,7 @@ fn verdict(queue: &Queue, reviewer: &str, item: &str, reward: f64) -> Done<()> {
     Ok(())
 }
 
-/// A ranking: the model changed between these two moments.
+/// The estimated start of a ranking, and the moment when it was noticed.
 struct Ranking(Instant, Instant);
 
 /// A cold start, then claims by many clients while rankings are made.
@@ -110,8 +110,8 @@ fn quantile(mut times: Vec<f64>, share: f64) -> f64 {
     times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// Watches when new rankings appear. A ranking takes a quarter of the time between two, since the
-/// queue rests three times as long.
+/// Watches for new rankings. A queue rests three times as long as its last ranking took. So a
+/// ranking is taken to fill the last quarter of the time since the previous one.
 fn watch(queue: &Queue, over: &AtomicBool) -> Result<Vec<Ranking>, jurybox_server::Error> {
     let mut rankings = Vec::new();
     let (mut seen, mut since) = (queue.status()?.rankings, Instant::now());
@@ -152,7 +152,7 @@ pub(crate) fn flat(place: &StoreLocation, requests: u64) -> Done<Value> {
     const PENDING: u64 = 20_000;
     let (service, names) = (Service::open(place, PATIENCE)?, names());
     let queue = service.create("q", &config()?)?;
-    // Continues an earlier run.
+    // A queue with items continues an earlier run.
     let there = queue.status()?.counts.items;
     for batch in batches(PENDING).filter(|_| there == 0) {
         queue.ask(Call::new("bench", Request::Items(batch.map(|n| item(n, &names)).collect())))?;
@@ -180,7 +180,7 @@ pub(crate) fn flat(place: &StoreLocation, requests: u64) -> Done<Value> {
             })
         };
         let callers: Vec<_> = (0..CALLERS).map(caller).collect();
-        // At every tenth of the run.
+        // Memory is read at every tenth of the run.
         let mut bytes = Vec::new();
         while bytes.len() < 10 && !callers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             if done.load(Ordering::Relaxed) >= requests * (bytes.len() as u64 + 1) / 10 {

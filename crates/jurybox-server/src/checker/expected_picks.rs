@@ -1,4 +1,4 @@
-//! The picks that a claim should have received, from all open items.
+//! The picks that a claim should have received, computed from all open items.
 
 use super::item_order::{Availability, ItemOrder};
 use super::read::{CheckResult, ClaimLine, LoggedEntry};
@@ -18,8 +18,8 @@ pub(super) struct ExpectedPick {
 }
 
 impl LogReplay<'_> {
-    /// The number of random checks that a claim may contain, by its random draw. Entries of earlier
-    /// programs record none; for them the share is rounded up.
+    /// The number of random checks that a claim may contain, by its random draw. Claims of earlier
+    /// programs do not record this number; for them the share of `k` is rounded up.
     pub(super) fn random_check_room(&self, entry: &LoggedEntry) -> CheckResult<usize> {
         let k = entry.body["k"].as_u64().unwrap_or(0);
         let room = k as f64 * self.number("audit_share", 0.25);
@@ -51,7 +51,7 @@ impl LogReplay<'_> {
         top
     }
 
-    /// The first picks of an order: items that are due, then random checks, then the best.
+    /// The first picks of a claim: items that are due, then random checks, then the best.
     fn first_of(&self, order: &mut ItemOrder, entry: &LoggedEntry) -> CheckResult<Vec<ExpectedPick>> {
         let k = entry.body["k"].as_u64().unwrap_or(0) as usize;
         let (quorum, reviewer) = (self.quorum(), entry.body["reviewer"].as_str().unwrap_or_default());
@@ -111,7 +111,7 @@ impl LogReplay<'_> {
     }
 }
 
-/// Errors unless the picks equal the expected ones, bit by bit.
+/// Errors unless the picks equal the expected ones, with values and probabilities equal bit by bit.
 pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
     if top.len() != picks.len() {
         return Err(Violation(format!(
@@ -145,8 +145,8 @@ pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<
     Ok(())
 }
 
-/// Errors unless there are as many picks as expected, and those that precede the model's picks (due
-/// items and random checks) are equal.
+/// Compares what does not depend on the model. Errors unless there are as many picks as expected,
+/// the due items and random checks come first as expected, and no other pick is a random check.
 pub(super) fn compare_ahead(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
     let ahead = top.iter().filter(|should| should.ahead).count();
     if let Some(late) = picks.iter().skip(ahead).find(|pick| pick.explored) {

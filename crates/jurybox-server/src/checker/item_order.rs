@@ -1,8 +1,8 @@
-//! Open items ordered by a model and filtered as in a claim; orders are kept from claim to claim.
+//! Open items that pass a filter, ordered by a model; orders are kept from claim to claim.
 //!
 //! All items that are open when an order is made are valued at once, and sorted as far as claims
 //! need. Items that arrive, change or return later are put into a small sorted set. A claim merges
-//! both, and skips entries of items that are closed or have changed.
+//! both lists, and skips items that have closed or changed since they were listed.
 
 use super::read::{CheckResult, QueueSetup};
 use super::{LogReplay, OpenItem, Violation};
@@ -10,25 +10,26 @@ use jurybox::{Direction, Evaluator, Fitted, Scratch};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Items valued per batch, and the fewest for which another thread is started.
+/// Items valued per batch.
 const TOGETHER: usize = 1024;
+/// Another thread is started for each further such number of items.
 const WORTH_A_THREAD: usize = 16 * TOGETHER;
-/// The most orders that are kept, and the most entries in all of them: nodes that rank at different
-/// times name models in turns.
+/// The most orders that are kept. Nodes that rank at different times name models in turns.
 const MOST_ORDERS: usize = 16;
+/// The most items in all kept orders together, unless only one order is left.
 const MOST_PLACES: usize = 1 << 23;
 
 /// Whether a claim can take an item.
 pub(super) enum Availability {
     /// The claim can take it.
     Take,
-    /// Only other claims can take it.
+    /// This claim cannot take it, or has taken it; another claim may.
     Pass,
     /// It is not open, has no free review, or has another rank now.
     Gone,
 }
 
-/// An item with its sort key: greater keys first, then older items.
+/// An item with its sort key: greater keys first, then lower item numbers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OrderedItem {
     key: f64,
@@ -62,8 +63,8 @@ struct Valuer {
     seats: Vec<Evaluator>,
     fitted: Option<Fitted>,
     weights: serde_json::Map<String, serde_json::Value>,
-    /// For each evaluator of the model, its column in an item's row; None for evaluators that do
-    /// not count.
+    /// For each evaluator of the model, its column in an item's row; None for evaluators that were
+    /// removed or muted.
     columns: Vec<Option<usize>>,
     ageing: f64,
     start: i64,
@@ -83,7 +84,7 @@ impl Valuer {
         Valuer { seats, fitted, weights, columns, ageing, start }
     }
 
-    /// The values of several rows, given one after the other.
+    /// The values of several rows; 0 for rows without a value.
     fn values<'a>(
         &self,
         rows: impl Iterator<Item = &'a [f64]>,
@@ -102,12 +103,13 @@ impl Valuer {
             }
             None => table.chunks_exact(self.seats.len().max(1)).map(|row| self.by_weights(row)).collect(),
         };
-        // Items without a value get 0.
+        // A row without a value gets 0.
         values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
         Ok(values)
     }
 
-    /// The mean of the present scores by fixed weights, with inverted scores negated.
+    /// The mean of the row's scores by fixed weights, with inverted scores negated: the weighted
+    /// sum over the sum of absolute weights. Minus infinity if no present score has a weight.
     fn by_weights(&self, row: &[f64]) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         for (seat, score) in self.seats.iter().zip(row).filter(|(_, score)| !score.is_nan()) {
@@ -132,7 +134,7 @@ impl Valuer {
         Ok(ranked)
     }
 
-    /// Orders many items on all processors; a value depends on the item's row alone.
+    /// Computes the sort keys of many items on all processors.
     fn ranked_by_all(&self, items: &[(u64, &OpenItem)]) -> CheckResult<Vec<OrderedItem>> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(items.len() / WORTH_A_THREAD).max(1);
@@ -157,14 +159,14 @@ pub(super) struct ItemOrder {
     model: Option<u64>,
     filter: BTreeMap<String, Vec<String>>,
     valuer: Valuer,
-    /// The items that were open when the order was made: sorted up to `sorted`, all used before
-    /// `cursor`.
+    /// The items that were open when the order was made. They are sorted up to `sorted`, and those
+    /// before `cursor` are gone.
     ranked: Vec<OrderedItem>,
     sorted: usize,
     cursor: usize,
-    /// Items that arrived, changed or returned since.
+    /// Items that arrived, changed or returned after the order was made.
     fresh: BTreeSet<OrderedItem>,
-    /// The number of changes (`touched`) that this order has processed.
+    /// How many elements of `touched` this order has processed.
     read: usize,
 }
 
@@ -175,7 +177,7 @@ impl ItemOrder {
         values.first().copied().ok_or_else(|| Violation("an item has no value".into()))
     }
 
-    /// The first `many` items that the claim can take.
+    /// The first `many` items that a claim can take, as `may` says.
     pub(super) fn first(&mut self, many: usize, may: impl Fn(&OrderedItem) -> Availability) -> Vec<u64> {
         let (mut at, mut found, mut gone) = (self.cursor, Vec::new(), Vec::new());
         let mut fresh = self.fresh.iter().peekable();
@@ -198,7 +200,7 @@ impl ItemOrder {
             let Some(&next) = next else { break };
             at += usize::from(!is_fresh);
             match may(&next) {
-                // An item that returned to its old rank appears twice.
+                // An item that returned to its old rank is listed twice.
                 Availability::Take if found.last() != Some(&next.item) => found.push(next.item),
                 Availability::Gone if is_fresh => gone.push(next),
                 Availability::Gone if self.cursor + 1 == at => self.cursor = at,
@@ -214,7 +216,7 @@ impl ItemOrder {
 
 impl LogReplay<'_> {
     /// The present order of open items for a claim: a stored one brought up to date, or a new one.
-    /// Return it by `keep`.
+    /// `keep` stores it again.
     pub(super) fn order(
         &mut self,
         model: u64,
@@ -248,7 +250,7 @@ impl LogReplay<'_> {
         Ok(ItemOrder { model, filter, valuer, ranked, sorted: 0, cursor: 0, fresh: BTreeSet::new(), read })
     }
 
-    /// Stores an order for later claims.
+    /// Stores an order for later claims, and drops the oldest ones above the limits.
     pub(super) fn keep(&mut self, order: ItemOrder) {
         self.orders.push(order);
         let places = |orders: &[ItemOrder]| orders.iter().map(|order| order.ranked.len()).sum::<usize>();
@@ -258,7 +260,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Whether an item passes the filter and was not erased.
+    /// Whether an item passes the filter and is not erased later.
     fn is_in(&self, n: u64, filter: &BTreeMap<String, Vec<String>>) -> bool {
         !self.doomed.contains(&n)
             && (filter.is_empty() || super::expected_picks::wanted(filter, self.records.tags(n)))

@@ -1,4 +1,4 @@
-//! Replays claims, leases, verdicts and verdicts taken back, and checks each.
+//! Replays claims, extensions, releases, verdicts and undone verdicts, and checks each.
 
 use super::expected_picks::compare;
 use super::read::{CheckResult, ClaimLine, LoggedEntry, LoggedVerdict};
@@ -67,14 +67,14 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Checks that a claim was the exact top K, or as much of it as can be proved.
+    /// Checks that a claim was the exact top K, or checks what can still be proved of it.
     fn prove_claim(&mut self, entry: &LoggedEntry, picks: &[ClaimLine], latest: u64) {
         let mut gone = self.gone(entry);
         let mut holds = match gone {
             Some(gone) => self.still_holds(entry, picks, gone),
             None => self.top(entry).and_then(|top| compare(&top, picks)),
         };
-        // A claim of an earlier program may be exact by the present rules. If not, everything but
+        // A claim of an earlier program may be exact by the present rules. If it is not, all but
         // its model is checked.
         if holds.is_err() && gone != Some(UnprovableReason::Model) && self.has_other_rules(entry, latest) {
             gone = Some(UnprovableReason::Rules);
@@ -111,7 +111,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Extensions and releases of leases: only by their holder.
+    /// Replays extensions and releases, which only the holder of a lease may make.
     pub(super) fn held(&mut self, entry: &LoggedEntry) -> CheckResult<()> {
         let body = &entry.body;
         let extends = entry.kind == "extend";
@@ -183,7 +183,8 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// What is wrong with a verdict on the reward scale in force; None if nothing is.
+    /// What is wrong with a verdict on the reward scale in force; None if nothing is, or without a
+    /// scale.
     fn off_scale(&self, verdict: &LoggedVerdict) -> Option<String> {
         let scale = &self.records.setups[self.setup].config["reward"];
         let (reward, of_label) =
@@ -205,9 +206,9 @@ impl LogReplay<'_> {
         }
     }
 
-    /// The probability that a verdict must record, and whether its pick was explored: those of the
-    /// lease, of the claim, or of the verdict that it replaces. Verdicts without any of these
-    /// record 1.
+    /// The probability that a verdict must record, and whether its pick was a random check. Both
+    /// are those of the replaced verdict, the lease or the claim. Verdicts without any of these,
+    /// and appeals and automatic verdicts, record 1 and false.
     fn odds(&self, verdict: &LoggedVerdict) -> CheckResult<(f64, bool)> {
         if let Some(old) = verdict.replaces {
             if verdict.source != "reviewer" {
@@ -235,7 +236,7 @@ impl LogReplay<'_> {
         Ok(pick.map_or((1.0, false), |pick| (pick.probability, pick.explored)))
     }
 
-    /// Whether an item was closed without a verdict, and is still undecided.
+    /// Whether a `close` entry closed an item, and no verdict has decided it.
     fn is_undecided(&self, n: u64) -> bool {
         self.closed.get(&n).is_some_and(|closed| {
             let by = closed.by.and_then(|seq| self.records.log.get(seq as usize - 1));
@@ -257,7 +258,7 @@ impl LogReplay<'_> {
             if closed.standing.is_empty() {
                 return Err(Violation(format!("a revision on item {on}, which has no verdict")));
             }
-            // The decision of an appeal or a rule is final.
+            // A reviewer's verdict does not change the decision of an appeal or a rule.
             let is_final = closed.standing.iter().any(|stood| stood.slot < 0);
             closed.take(verdict);
             if !by_people {
@@ -284,7 +285,7 @@ impl LogReplay<'_> {
                 && (open.verdicts.iter().any(|other| same(other) || other.1 == verdict.reviewer));
             open.leases.retain(|lease| lease.slot != verdict.slot);
             match open.verdicts.iter_mut().find(|other| same(other)) {
-                // A revised verdict keeps its position.
+                // A revised verdict keeps its position in the list.
                 Some(other) if verdict.replaces.is_some() => other.2 = verdict.reward,
                 _ => {
                     open.verdicts.retain(|other| !same(other));
@@ -336,7 +337,7 @@ impl LogReplay<'_> {
         closed.by = None;
         closed.standing.retain(|stood| stood.which != (verdict.seq, verdict.i));
         closed.replaced.insert((verdict.seq, verdict.i), entry.seq);
-        // The remaining valid verdicts, in log order.
+        // The remaining valid verdicts of people, in log order.
         let people = closed.standing.iter().filter(|stood| stood.slot >= 0);
         let rest: Vec<_> = people.map(|s| (s.slot, s.reviewer.clone(), s.reward)).collect();
         let mut said = body["rest"].as_array().into_iter().flatten();
@@ -378,7 +379,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Checks the items that a lowered quorum decides: exactly those with enough verdicts.
+    /// Checks the items that a lowered quorum decides: exactly the open ones with enough verdicts.
     pub(super) fn enough(&mut self, entry: &LoggedEntry) -> CheckResult<()> {
         let quorum = self.quorum();
         let enough = |open: &OpenItem| {
@@ -407,7 +408,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Closes an item.
+    /// Closes an item if it is open.
     pub(super) fn close(&mut self, n: u64, seq: u64) {
         if let Some(open) = self.open.remove(&n) {
             self.due.remove(&(open.due.unwrap_or_default(), n));
@@ -437,7 +438,7 @@ impl ClosedItem {
     }
 }
 
-/// The median; for an even number, the mean of the two in the middle.
+/// The median; for an even number, the mean of the two in the middle. None without rewards.
 fn median(rewards: impl Iterator<Item = f64>) -> Option<f64> {
     let mut rewards: Vec<f64> = rewards.collect();
     rewards.sort_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! The checker: verifies from the stored rows alone that the server kept its promises.
 //!
-//! It shares the ranking library, the database connection and version numbers with the server, and
-//! no other code. It replays the log item by item, with simple data structures, and computes every
+//! It shares the ranking library, database connections and version numbers with the server, but no
+//! code that decides or stores. It replays the log with simple data structures, and computes each
 //! model that a claim names from the facts known at that entry.
 //!
 //! - Entries and rows must match the hashes in the entries (seals).
@@ -10,7 +10,7 @@
 //! - No review of an item is held by two reviewers, no verdict counts twice, and nothing accepted
 //!   is missing.
 //!
-//! Claims of earlier programs, made by other rules, are checked except for their models.
+//! Of claims that earlier programs made by other rules, everything but their models is checked.
 
 mod expected_picks;
 mod item_order;
@@ -37,26 +37,25 @@ use tables::ClosedItem;
 #[derive(Debug, Clone)]
 struct Violation(String);
 
-/// The result for one queue.
+/// The result of the check for one queue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QueueVerification {
     /// The name of the queue.
     pub queue: String,
-    /// Entries of its log.
+    /// The number of entries of its log.
     pub entries: u64,
-    /// Claims.
+    /// The number of its claims.
     pub claims: u64,
     /// Claims that were the exact top K under the model they name.
     pub exact: u64,
     /// Claims whose picks cannot be proved the best, because an item was erased since. Everything
-    /// else about them was checked.
+    /// else about these claims was checked.
     pub unprovable: u64,
-    /// Those among `unprovable` whose model had learnt from the erased item. In the others, the
-    /// erased item might have been picked.
+    /// The claims among `unprovable` whose model may have learnt from the erased item. In the other
+    /// claims, the erased item might have been picked.
     pub model_gone: u64,
-    /// Claims that an earlier program made by other rules. Everything but the order of their picks
-    /// was checked.
+    /// Claims that an earlier program made by other rules. Everything but their models was checked.
     #[serde(alias = "earlier")]
     pub older_rules: u64,
     /// The first entry from which all claims must be provable by the present rules; one after the
@@ -64,27 +63,29 @@ pub struct QueueVerification {
     pub rules_from: u64,
     /// Claims that were not checked again, because an earlier report covers them.
     pub before: u64,
-    /// Claims that were not checked, because [`VerifyFrom`] named an entry after them.
+    /// Claims that were not checked, because [`VerifyFrom::Entry`] named their entry or a later
+    /// one.
     #[serde(alias = "untried")]
     pub not_checked: u64,
-    /// A hash of the whole log, by which a later check recognizes the same log.
+    /// A hash of the whole log, by which a later check recognises the same log.
     pub log: String,
-    /// Models that claims name.
+    /// The number of models that claims name.
     pub models: u64,
-    /// Checkpoints that equal the state computed from the log.
+    /// Checkpoints whose jury equals the one computed from the log.
     pub checkpoints: u64,
-    /// Entries that revised something that had been learnt.
+    /// Entries that revised learnt facts, erased items, or changed evaluators or policy.
     pub revisions: u64,
     /// Leases that expired.
     pub expired: u64,
     /// Verdicts, revised ones included.
     pub verdicts: u64,
-    /// Reviews of an item that two reviewers held at once.
+    /// How often a reviewer got or judged a review of an item that another reviewer held or had
+    /// judged.
     pub double_leases: u64,
-    /// Verdicts that count twice.
+    /// How often a review has two valid verdicts, or a reviewer two on one item.
     #[serde(alias = "twice")]
     pub double_verdicts: u64,
-    /// Accepted things, or effects of log entries, that are missing from the tables.
+    /// Accepted rows, or effects of log entries, that are missing from the tables.
     pub lost: u64,
     /// Entries without a seal: those of earlier programs, and skips whose reason was erased with
     /// their item.
@@ -95,7 +96,7 @@ pub struct QueueVerification {
     /// Payloads and notes that cannot be verified, because an earlier program wrote no hash of
     /// them.
     pub unsealed_payloads: u64,
-    /// The first hundred problems, in words.
+    /// The first hundred problems of the queue, in words.
     pub problems: Vec<String>,
 }
 
@@ -113,7 +114,7 @@ impl QueueVerification {
     }
 }
 
-/// The claims to check. Everything else is always checked from the first entry.
+/// Which claims to check. Everything else is always checked from the first entry.
 #[derive(Debug, Clone, Default)]
 pub enum VerifyFrom {
     /// All claims.
@@ -134,7 +135,7 @@ pub struct VerifyReport {
     pub ok: bool,
     /// How the database's own files were checked, or why they were not.
     pub integrity: String,
-    /// Whether the folder is read-only; then no file was written beside the database.
+    /// Whether the folder is read-only. Then no file was written beside the database.
     pub read_only: bool,
     /// The result for each queue.
     pub queues: Vec<QueueVerification>,
@@ -143,7 +144,7 @@ pub struct VerifyReport {
 }
 
 /// Checks all queues on a snapshot, while others may write. Problems of the database itself are
-/// added to every queue.
+/// added to each queue.
 pub fn verify(place: impl Into<StoreLocation>) -> Result<Vec<QueueVerification>, Error> {
     let mut proof = prove(place, &VerifyFrom::Beginning)?;
     for checked in &mut proof.queues {
@@ -201,7 +202,7 @@ const UNIQUE: [&str; 3] = ["items_by_key", "verdicts_by_id", "verdicts_that_stan
 /// An open item during the replay.
 struct OpenItem {
     row: Vec<f64>,
-    /// Changes whenever the scores change.
+    /// A number that changes whenever the scores change.
     version: u64,
     arrived: i64,
     random_check: Option<f64>,
@@ -236,8 +237,8 @@ impl OpenItem {
         }
     }
 
-    /// The number of reviews the item needs: the quorum, or for disagreeing verdicts up to twice
-    /// the quorum minus one.
+    /// The number of reviews the item needs: the quorum, or twice the quorum minus one if its
+    /// verdicts have different rewards.
     fn needed(&self, quorum: i64) -> i64 {
         if self.verdicts.len() < 2 {
             return quorum;
@@ -247,7 +248,7 @@ impl OpenItem {
         if rewards.len() > 1 { quorum.saturating_mul(2).saturating_sub(1) } else { quorum }
     }
 
-    /// The number of a free review, if there is one.
+    /// The lowest number of a free review, if there is one.
     fn free(&self, quorum: i64) -> Option<i64> {
         (0..self.needed(quorum)).find(|slot| {
             !self.leases.iter().any(|lease| lease.slot == *slot)
@@ -267,18 +268,19 @@ struct LogReplay<'a> {
     records: &'a QueueRecords,
     models: Models<'a>,
     open: BTreeMap<u64, OpenItem>,
-    /// Open items with a due date; then random checks among open items, and open items that were
-    /// erased later.
+    /// Open items with a due date.
     due: BTreeSet<(i64, u64)>,
+    /// Open random checks.
     random_checks: BTreeSet<u64>,
+    /// Open items that are erased later.
     doomed: BTreeSet<u64>,
-    /// Ends of leases with their items, including leases that were extended or have ended.
+    /// Ends of leases with their items, also of leases that were extended or given back.
     ends: BTreeSet<(i64, u64)>,
-    /// Items whose availability or rank may have changed, in order; each `ItemOrder` continues
-    /// where it stopped.
+    /// Items whose availability or rank may have changed, in order. Each `ItemOrder` has processed
+    /// a first part of them.
     touched: Vec<u64>,
     versions: u64,
-    /// Closed items, and items with verdicts, according to the log.
+    /// Verdicts and closing entries of items, according to the log.
     closed: HashMap<u64, ClosedItem>,
     /// Skips according to the log.
     skips: BTreeSet<(u64, u64, String, String)>,
@@ -286,7 +288,7 @@ struct LogReplay<'a> {
     setup: usize,
     /// The latest rules that an entry has named so far.
     rules: u64,
-    /// Orders of models and filters that claims have named, the latest last.
+    /// Orders of models and filters that claims have named, the latest used last.
     orders: Vec<ItemOrder>,
     found: QueueVerification,
 }
@@ -372,7 +374,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Ends all leases that have expired.
+    /// Ends all leases that have expired by time `at`.
     fn expire(&mut self, at: i64) {
         while let Some((until, n)) = self.ends.first().copied().filter(|(until, _)| *until <= at) {
             self.ends.remove(&(until, n));
@@ -387,7 +389,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Opens an item.
+    /// Adds an item to the open ones.
     fn open(&mut self, n: u64, mut open: OpenItem) {
         self.versions += 1;
         open.version = self.versions;
@@ -401,7 +403,7 @@ impl LogReplay<'_> {
         self.open.insert(n, open);
     }
 
-    /// An open item whose availability may change; an error if it is closed.
+    /// An open item, which is noted as changed; an error if it is not open.
     fn at(&mut self, n: u64) -> CheckResult<&mut OpenItem> {
         let open = self
             .open
@@ -411,7 +413,7 @@ impl LogReplay<'_> {
         Ok(open)
     }
 
-    /// Leases an item.
+    /// Adds a lease to an item, if the item is open.
     fn lend(&mut self, n: u64, lease: ReplayedLease) {
         if let Some(open) = self.open.get_mut(&n) {
             self.ends.insert((lease.until, n));
@@ -488,7 +490,7 @@ impl LogReplay<'_> {
         let (first, many) =
             (entry.body["first"].as_u64().unwrap_or(0), entry.body["added"].as_u64().unwrap_or(0));
         let width = self.records.setups[self.setup].evaluators.len();
-        // The entry may claim any number; items beyond the last row are missing.
+        // The entry may state any number; items beyond the last row are missing.
         let there = many.min(self.records.items.len() as u64);
         if there < many {
             self.found.lost += many - there;
@@ -517,7 +519,7 @@ impl LogReplay<'_> {
             self.open(n, OpenItem::of(item, row));
         }
         let late = self.records.late.get(&entry.seq);
-        // Late scores of erased items are deleted.
+        // Late scores of erased items are deleted, so they are counted only if nothing was erased.
         if self.models.erased().next().is_none() {
             self.all_there(late.map_or(0, Vec::len) as u64, entry.body["rescored"].as_u64(), "late scores");
         }

@@ -1,14 +1,14 @@
-//! Computes the models that claims name, in another way than the server: instead of a queue of due
-//! events, it lists for each item when it must have been observed and learnt, and sorts these
-//! steps.
+//! Computes the models that claims name, in another way than the server. The server keeps a queue
+//! of due events. The checker lists for each item when it must have been observed and learnt, and
+//! sorts these steps.
 
 use super::Violation;
 use super::read::{CheckResult, LoggedVerdict, QueueRecords};
 use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// The sort key of a learning step: the entry that triggered it; effects of time before those of
-/// the entry; then the due time (items before verdicts) or the order within the entry.
+/// The sort key of a learning step: the entry that triggered it; 0 for effects of time and 1 for
+/// effects of the entry; the due time; 0 for items and 1 for verdicts; the order within these.
 type StepKey = (u64, u8, i64, u8, u64, u64);
 
 enum LearningEvent {
@@ -22,14 +22,15 @@ struct LearningStep {
     what: LearningEvent,
 }
 
-/// A decision on an item: entry and position, reward, and whether it revises an earlier one.
+/// A decision on an item: its entry and position, the reward, and whether it revises an earlier
+/// decision.
 type ItemDecision = ((u64, u64), f64, bool);
 
-/// The models of a queue, by the last entry they have learnt.
+/// The models of a queue, each named by the last entry it has learnt.
 pub(super) struct Models<'a> {
     records: &'a QueueRecords,
     steps: Vec<LearningStep>,
-    /// Entries that revise something already learnt.
+    /// Entries that revise learnt facts, erase items, or change evaluators or policy.
     revisions: BTreeSet<u64>,
     /// People's decisions on each item, in log order.
     decided: HashMap<u64, Vec<ItemDecision>>,
@@ -38,14 +39,14 @@ pub(super) struct Models<'a> {
     seen_with: HashMap<u64, u64>,
     /// Entries that set the clock.
     clock_set: Vec<u64>,
-    /// For each entry, the number of items existing then that were erased later.
+    /// For each entry, the number of items that existed then and were erased later.
     gone: Vec<i64>,
     going: Option<FoldProgress>,
-    /// Models that claims name, with the last entry that names each.
+    /// The models that the claims to check name, with the last entry that names each.
     named: BTreeMap<u64, u64>,
     /// Models that were computed and will be named again.
     made: BTreeMap<u64, Fitted>,
-    /// Whether each checkpoint, as far as computed, ends with the state computed from the log.
+    /// For each checkpoint computed so far, whether it ends with the jury computed from the log.
     checkpoints: BTreeMap<u64, bool>,
 }
 
@@ -111,8 +112,8 @@ impl<'a> Models<'a> {
         models
     }
 
-    /// The first entry after `after` at or past a time; an entry that sets the clock counts as past
-    /// all times before it.
+    /// The first entry after `after` that has at least this time or sets the clock; one past the
+    /// last entry if there is none.
     pub(super) fn entry_at(&self, time: i64, after: u64) -> u64 {
         let log = &self.records.log;
         let set = self.clock_set.get(self.clock_set.partition_point(|seq| *seq <= after));
@@ -131,9 +132,10 @@ impl<'a> Models<'a> {
         (seq as usize).checked_sub(1).and_then(|at| self.records.log.get(at)).map_or(0, |entry| entry.at)
     }
 
-    /// Lists when each item was observed: when it was complete, claimed or judged, or old enough,
-    /// whichever came first. It is observed again when an evaluator scores it for the first time,
-    /// and, until it is decided, at every other rescoring whose count is a power of two.
+    /// Lists when each item was observed: when it was complete, claimed, judged, closed or old
+    /// enough, whichever came first. It is observed again when an evaluator scores it for the first
+    /// time. Other changes of its scores are counted anew after each decision; it is observed again
+    /// if the count is a power of two.
     fn write_down_sightings(&mut self) {
         let records = self.records;
         let mut touched: HashMap<u64, (u64, u64)> = HashMap::new();
@@ -187,7 +189,7 @@ impl<'a> Models<'a> {
                 .as_i64()
                 .unwrap_or(60);
             let due = item.arrived.saturating_add(settle.saturating_mul(1_000_000));
-            // By entry: new items in their order, then late scores.
+            // The order within an entry: new items by number, then late scores.
             let mut moments: Vec<(u64, u64)> = Vec::new();
             if full(first) || settle == 0 {
                 moments.push((item.seq, item.n));
@@ -224,13 +226,13 @@ impl<'a> Models<'a> {
         }
     }
 
-    /// Lists when each verdict was learnt: as soon as it could no longer be taken back.
+    /// Lists when each decision was learnt: as soon as it could no longer be taken back.
     fn write_down_lessons(&mut self) {
         let records = self.records;
         let mut waiting: HashMap<u64, LoggedVerdict> = HashMap::new();
         let mut lessons: Vec<LoggedVerdict> = Vec::new();
         let mut last_on: HashMap<u64, &LoggedVerdict> = HashMap::new();
-        // Decided items: later verdicts on them are revisions.
+        // Items that have been decided; later verdicts on them may be revisions.
         let mut done: HashSet<u64> = HashSet::new();
         for entry in &records.log {
             if entry.kind == "undo"
@@ -241,7 +243,7 @@ impl<'a> Models<'a> {
                     waiting.remove(&n);
                 }
             }
-            // Items that a lowered quorum decided count as decided by that entry.
+            // The entry that lowered the quorum decides the items that have enough verdicts now.
             let enough = entry.body["decided"].as_array().into_iter().flatten().enumerate();
             for (i, item) in enough.filter(|_| entry.kind == "configure") {
                 let (Some(n), Some(worth)) = (item["n"].as_u64(), item["reward"].as_f64()) else { continue };
@@ -285,7 +287,7 @@ impl<'a> Models<'a> {
         }
         lessons.extend(waiting.into_values());
         for verdict in lessons {
-            // At the next entry at the earliest, even if it was valid from the beginning.
+            // At the next entry at the earliest, even if no time was allowed for taking it back.
             let entry = self.entry_at(verdict.stands_from, verdict.seq);
             let place = (entry, 0, verdict.stands_from, 1, verdict.seq, verdict.i);
             self.steps.push(LearningStep {
@@ -296,7 +298,7 @@ impl<'a> Models<'a> {
         }
     }
 
-    /// Counts, for each entry, the items that may have been learnt and whose content is erased.
+    /// Counts, for each entry, the items that may have been learnt and are erased later.
     fn write_down_what_is_gone(&mut self) {
         for (n, erased) in &self.erased {
             let item = (*n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
@@ -314,7 +316,7 @@ impl<'a> Models<'a> {
         }
     }
 
-    /// Whether a model cannot be computed any more.
+    /// Whether a model cannot be computed any more, because an item was erased since.
     pub(super) fn is_gone(&self, model: u64) -> bool {
         self.gone.get(model as usize).is_some_and(|there| *there > 0)
     }
@@ -329,8 +331,8 @@ impl<'a> Models<'a> {
         self.erased.keys()
     }
 
-    /// The reward of an item with a revised verdict, as known at an entry, and the decision it
-    /// comes from; None without a revision.
+    /// The reward of an item with a revised verdict, as known at entry `model`, and the position of
+    /// the decision it comes from; None without a revision.
     fn worth(&self, n: u64, model: u64) -> Option<((u64, u64), f64)> {
         let known = self.decided.get(&n)?.iter().take_while(|((seq, _), ..)| *seq <= model);
         let (last, revised) = known.fold((None, false), |(_, any), (place, worth, revises)| {
@@ -339,8 +341,8 @@ impl<'a> Models<'a> {
         last.filter(|_| revised)
     }
 
-    /// The reviewer to whom a verdict is attributed in learning: only if a quorum of one lets it
-    /// decide alone. Decisions by a lowered quorum are attributed to nobody.
+    /// The reviewer to whom a verdict is attributed in learning: its reviewer if the quorum is one.
+    /// Decisions by a lowered quorum are attributed to nobody.
     fn judge(&self, verdict: &LoggedVerdict) -> Option<Reviewer> {
         let given = self.records.verdicts.get(&verdict.seq).is_some_and(|all| !all.is_empty());
         let quorum = self.records.setups[self.records.setup_before(verdict.seq)].config["quorum"].as_u64();
@@ -348,7 +350,7 @@ impl<'a> Models<'a> {
         alone.then(|| Reviewer::named(&verdict.reviewer))
     }
 
-    /// Whether a checkpoint ends with the state computed from the log.
+    /// Whether a checkpoint ends with the jury computed from the log.
     pub(super) fn is_at(&mut self, checkpoint: u64) -> CheckResult<bool> {
         if !self.checkpoints.contains_key(&checkpoint) {
             self.fold(checkpoint)?;
@@ -358,8 +360,8 @@ impl<'a> Models<'a> {
 
     /// The model that has learnt up to an entry, for a claim at entry `now`.
     ///
-    /// A fold only goes forward, and nodes that rank at different times name models in turns. So
-    /// models named later, and checkpoints, are computed on the way.
+    /// A fold only goes forward, but nodes that rank at different times name models in turns. So
+    /// the models that later claims name are computed on the way, and checkpoints are compared.
     pub(super) fn fitted(&mut self, model: u64, now: u64) -> CheckResult<Fitted> {
         let is_needed = |of: &u64| self.named.get(of).is_some_and(|last| *last >= now);
         self.made.retain(|of, _| is_needed(of));
@@ -373,7 +375,7 @@ impl<'a> Models<'a> {
         let stops: BTreeSet<u64> =
             self.named.keys().copied().filter(is_needed).chain(checkpoints).filter(on_the_way).collect();
         for stop in stops {
-            // An error is reported by the claim that needs the model.
+            // If it fails, the claim that needs the model reports the error.
             if let Ok(fitted) = self.fold(stop) {
                 self.made.insert(stop, fitted);
             }
@@ -383,7 +385,7 @@ impl<'a> Models<'a> {
         Ok(fitted)
     }
 
-    /// The model that has learnt up to an entry, with what is known there.
+    /// The model that has learnt up to an entry, from the facts known at that entry.
     fn fold(&mut self, model: u64) -> CheckResult<Fitted> {
         if model == 0 || model > self.records.log.len() as u64 {
             return Err(Violation(format!("model {model} does not exist: the log has no such entry")));
@@ -425,8 +427,8 @@ impl<'a> Models<'a> {
         Ok(fitted)
     }
 
-    /// The model before the first 64 items are observed: it sees those observed so far and the
-    /// oldest others, 64 in all, as they were at the entry. Later learning does not build on this.
+    /// The model before 64 items are observed. It sees the items observed so far and the oldest
+    /// others, at most 64 in all, with their scores at the entry. Later models do not build on it.
     fn first_look(&self, going: &FoldProgress, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
         if going.jury.seen().items > 0 || !going.jury.learns_from_scores() {
             return Ok(None);
@@ -484,7 +486,7 @@ impl<'a> Models<'a> {
                 let last = self.worth(step.item, model);
                 let said = || verdict.decides.unwrap_or(verdict.reward);
                 let reward = last.map_or_else(said, |(_, worth)| worth);
-                // A reviewer is attributed their own verdict only, not a later revision by others.
+                // The verdict is attributed to its reviewer only if no later decision replaced it.
                 let own = last.is_none_or(|(place, _)| place == (verdict.seq, verdict.i));
                 let who = self.judge(verdict).filter(|_| own);
                 let arrived = self.records.items[step.item as usize - 1].arrived;
@@ -495,7 +497,8 @@ impl<'a> Models<'a> {
         Ok(())
     }
 
-    /// The number of entries that revised something learnt.
+    /// The number of entries that revised learnt facts, erased items, or changed evaluators or
+    /// policy.
     pub(super) fn revisions(&self) -> u64 {
         self.revisions.len() as u64
     }

@@ -1,5 +1,5 @@
-//! Checks payloads and notes by their hashes in log entries. Each has its own hash, because it can
-//! expire or be erased alone.
+//! Checks payloads and notes by their hashes in log entries. Each has a hash of its own, because it
+//! can expire or be erased alone.
 
 use super::LogReplay;
 use super::read::{CheckResult, LoggedEntry};
@@ -17,19 +17,22 @@ const DAY: i64 = 86_400_000_000;
 /// Hashes of payloads by item, and of notes by entry and position.
 #[derive(Default)]
 pub(super) struct PayloadHashes {
-    /// Computed from the rows.
+    /// Hashes of the stored payloads, by item.
     payloads: BTreeMap<u64, String>,
+    /// Hashes of the stored notes, with their items.
     notes: BTreeMap<(u64, u64), (u64, String)>,
-    /// According to the log: for each item the last hash, with its entry.
+    /// Hashes of payloads according to the log: for each item the last one, with its entry.
     payloads_said: HashMap<u64, (u64, String)>,
+    /// Hashes of notes according to the log.
     notes_said: HashMap<(u64, u64), String>,
-    /// Whether each entry records hashes of payloads or notes; then the last `items` entry that
-    /// does not.
+    /// For each `items` or `verdicts` entry, whether it records hashes of payloads or notes.
     says: HashMap<u64, bool>,
+    /// The last `items` entry that records none.
     silent: u64,
 }
 
-/// The hashes of the rows and of the log. The latter are removed from the entries to save memory.
+/// Computes the hashes of stored rows, and takes those of the log out of the entries, to save
+/// memory.
 pub(super) fn of(
     db: &mut Db,
     queue: i64,
@@ -74,8 +77,8 @@ pub(super) fn of(
 }
 
 impl LogReplay<'_> {
-    /// Checks that payloads and notes match their hashes, and that none is missing that has not
-    /// expired.
+    /// Checks that payloads and notes match their hashes, and that none is missing that should not
+    /// have expired.
     pub(super) fn compare_shown(&mut self) {
         let records = self.records;
         let shown = &records.shown;
@@ -89,7 +92,7 @@ impl LogReplay<'_> {
                     wrong.push(format!("item {n} was erased, but its payload is still there"));
                 }
                 Some((_, said)) if said == is => {}
-                // An earlier program may have replaced it since, without a hash.
+                // An earlier program may have replaced the payload later, without a hash.
                 Some((seq, _)) if shown.silent > *seq => unsealed += 1,
                 Some((seq, _)) => {
                     wrong.push(format!("the payload of item {n} has changed since entry {seq}"));

@@ -1,4 +1,4 @@
-//! Reads all rows of a queue and parses them, without code of the server that wrote them.
+//! Reads all rows of a queue and parses them, without the code by which the server reads rows.
 
 use super::payloads::{self, PayloadHashes};
 use super::rows::Db;
@@ -23,7 +23,7 @@ pub(super) struct LoggedEntry {
 }
 
 impl LoggedEntry {
-    /// The rules by which it was made; 0 in entries of early programs.
+    /// The rules that it names; 0 if it names none.
     pub(super) fn rules(&self) -> u64 {
         self.body["rules"].as_u64().unwrap_or(0)
     }
@@ -32,11 +32,11 @@ impl LoggedEntry {
 /// An item's row.
 pub(super) struct Item {
     pub(super) n: u64,
-    /// None once erased.
+    /// None if the item was erased.
     pub(super) key: Option<String>,
     pub(super) seq: u64,
     pub(super) arrived: i64,
-    /// None once erased.
+    /// None if the item was erased.
     pub(super) scores: Option<Vec<f64>>,
     pub(super) tags: Arc<BTreeMap<String, String>>,
     pub(super) random_check: Option<f64>,
@@ -94,27 +94,30 @@ pub(super) struct QueueRecords {
     pub(super) tables: i64,
     /// The first entry from which all must have a seal.
     pub(super) sealed_from: u64,
-    /// The value of that in the queue's row.
+    /// The same entry according to the queue's row.
     pub(super) sealed_said: Option<u64>,
     pub(super) log: Vec<LoggedEntry>,
     pub(super) items: Vec<Item>,
+    /// Late scores by entry, with their items.
     pub(super) late: HashMap<u64, Vec<(u64, Vec<f64>)>>,
+    /// Late scores by item, with their entries.
     pub(super) late_of: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     pub(super) picks: HashMap<u64, Vec<ClaimLine>>,
     pub(super) verdicts: HashMap<u64, Vec<LoggedVerdict>>,
     pub(super) leases: Vec<(u64, ReplayedLease)>,
     pub(super) skips: Vec<(u64, u64, String, String)>,
-    /// Entry, state and hash of each.
+    /// For each checkpoint: entry, state and hash.
     pub(super) checkpoints: Vec<(u64, Vec<u8>, Vec<u8>)>,
     pub(super) setups: Vec<QueueSetup>,
-    /// Hashes computed from the rows.
+    /// Hashes of the stored rows.
     pub(super) sealed: TableHashes,
     /// Hashes of payloads and notes.
     pub(super) shown: PayloadHashes,
     /// The hash of the whole log.
     pub(super) digest: String,
-    /// Claims up to this entry are not checked; and whether an earlier report covers them.
+    /// Claims up to this entry are not checked.
     pub(super) since: u64,
+    /// Whether an earlier report covers the claims that are not checked.
     pub(super) proved_before: bool,
     /// How the log differs from the one in the earlier report.
     pub(super) other_log: Option<String>,
@@ -145,7 +148,7 @@ pub(super) struct QueueHeader {
 
 /// The queues of a database.
 pub(super) fn queues(db: &mut Db) -> CheckResult<Vec<QueueHeader>> {
-    // Databases of earlier versions lack the last column.
+    // Databases before version 8 lack the last column.
     db.all("SELECT * FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
         let sealed = if row.width() > 4 { row.number_if_any(4)? } else { None };
         Ok(QueueHeader { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)?, sealed })
@@ -169,7 +172,7 @@ const OF_QUEUES: [&str; 10] = [
 /// Rows of queues that do not exist, counted by queue and table.
 pub(super) fn orphans(db: &mut Db, version: i64) -> CheckResult<BTreeMap<i64, Vec<(&'static str, u64)>>> {
     let mut orphans: BTreeMap<i64, Vec<(&'static str, u64)>> = BTreeMap::new();
-    // Except for deleted queues, whose rows are deleted step by step.
+    // Rows of deleted queues do not count: they are deleted step by step.
     let deleted =
         if version < CLEARS_AWAY { "" } else { "AND queue NOT IN (SELECT queue FROM deleted_queues)" };
     for table in OF_QUEUES {
@@ -212,14 +215,14 @@ fn verdicts(db: &mut Db, queue: i64) -> CheckResult<HashMap<u64, Vec<LoggedVerdi
     Ok(verdicts)
 }
 
-/// The entries of a queue's log, a hash of all, and the hash up to one entry.
+/// The entries of a queue's log, a hash of all entries, and the hash up to entry `since`.
 fn log(db: &mut Db, queue: i64, since: u64) -> CheckResult<(Vec<LoggedEntry>, [u8; 32], Option<String>)> {
     let (mut log, mut chain, mut then) = (Vec::new(), [0_u8; 32], None);
     let sql = "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq";
     db.each(sql, queue, |row| {
         let (seq, at, kind, body) = (row.number(0)?, row.int(1)?, row.text(3)?, row.text(4)?);
         let seal = seals::of_entry(seq, at, &row.text(2)?, &kind, &body);
-        // A skip's reason, the last field of its entry, may be erased, so the hash leaves it out.
+        // The reason of a skip may be erased, and the seal with it, so the hash leaves out both.
         let lasting = if kind == "release" { body.split(",\"skip\":").next() } else { None };
         let mut hash = Sha256::new_with_prefix(chain);
         row.with_text(4, lasting.unwrap_or(&body).into()).hash(5, &mut hash);
@@ -350,7 +353,7 @@ impl QueueRecords {
                 Ok(QueueSetup { seq: entry.seq, evaluators, policy, config })
             });
         let setups = setups.collect::<CheckResult<Vec<QueueSetup>>>()?;
-        // Otherwise, whoever removed seals could change the entries under them.
+        // Entries after a sealed one need a seal, even if the queue's row was changed.
         let first =
             log.iter().find(|entry| entry.seal != SealState::None).map_or(head + 1, |entry| entry.seq);
         let (sealed_said, sealed_from) = (sealed, sealed.unwrap_or(first).min(first));
@@ -387,13 +390,13 @@ impl QueueRecords {
         (n as usize).checked_sub(1).and_then(|at| self.items.get(at)).map_or(&NONE, |item| &*item.tags)
     }
 
-    /// A verdict by entry and position.
+    /// A verdict by its entry and position.
     pub(super) fn verdict(&self, (seq, i): (u64, u64)) -> Option<&LoggedVerdict> {
         self.verdicts.get(&seq)?.iter().find(|verdict| verdict.i == i)
     }
 
     /// What is wrong with an item's random-check draw, which depends on its id, the queue's secret
-    /// and the rate. None if nothing is, or if the item and its id were erased.
+    /// and the rate. None if nothing is, or if the item was erased.
     pub(super) fn wrong_draw(&self, item: &Item) -> Option<String> {
         let secret = self.log.first()?.body["secret"].as_u64()?;
         let rate = self.setups[self.setup_before(item.seq)].config["audit_rate"].as_f64().unwrap_or(0.0);
@@ -407,7 +410,7 @@ impl QueueRecords {
         })
     }
 
-    /// The position of the setup under which an entry was written.
+    /// The position of the setup in force when an entry was written.
     pub(super) fn setup_before(&self, seq: u64) -> usize {
         self.setups.iter().rposition(|setup| setup.seq < seq).unwrap_or(0)
     }
@@ -417,7 +420,8 @@ impl QueueRecords {
         self.setups.iter().rposition(|setup| setup.seq <= seq).unwrap_or(0)
     }
 
-    /// A row of scores moved between setups: evaluators that stay keep their score.
+    /// A row of scores moved to a later setup: evaluators that stay keep their score, and new ones
+    /// get NaN.
     pub(super) fn moved(&self, row: &[f64], from: usize, to: usize) -> Vec<f64> {
         let mut row = row.to_vec();
         for step in from..to {
@@ -436,8 +440,8 @@ impl QueueRecords {
         row
     }
 
-    /// Whether an entry records that an evaluator scores an item for the first time; None in
-    /// entries of earlier programs.
+    /// Whether an entry records that an evaluator scores an item for the first time. None for
+    /// entries of earlier programs, which do not record this.
     pub(super) fn newly(&self, seq: u64, n: u64) -> Option<bool> {
         let entry = (seq as usize).checked_sub(1).and_then(|at| self.log.get(at));
         let ranges = entry.and_then(|entry| entry.body["newly"].as_array())?;
@@ -445,7 +449,8 @@ impl QueueRecords {
         Some(ranges.get(at).is_some_and(|stretch| stretch[0].as_u64() <= Some(n)))
     }
 
-    /// The scores of an item when an entry was written, and the position of their setup.
+    /// The scores of an item after an entry, and the position of the setup in which they were
+    /// written.
     pub(super) fn scores_at(&self, n: u64, seq: u64) -> Option<(Vec<f64>, usize)> {
         let item = self.items.get(usize::try_from(n.checked_sub(1)?).ok()?)?;
         let late = self.late_of.get(&n).and_then(|list| list.iter().rev().find(|(at, _)| *at <= seq));

@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tokio_postgres::types::Type;
 
-/// The time limit for one table, or one page of it.
+/// The time limit of one request to PostgreSQL.
 const TABLE: Duration = Duration::from_mins(15);
 /// Fetches a page of rows from PostgreSQL.
 const PAGE: &str = "FETCH 1000 FROM page";
 
-/// A snapshot of the database.
+/// A snapshot of a database.
 pub(super) enum Db {
     Sqlite(Connection),
-    /// A file in a read-only folder, with its size and time when it was opened.
+    /// A file in a read-only folder, with its path, and its size and time when it was opened.
     ReadOnly(Connection, PathBuf, FileStamp),
     Postgres(Box<PgConnection>),
 }
@@ -31,7 +31,7 @@ fn stamp(file: &Path) -> Option<FileStamp> {
     std::fs::metadata(file).ok().map(|there| (there.len(), there.modified().ok()))
 }
 
-/// The length of a database's journal.
+/// The length of a database's journal in bytes; 0 without a journal.
 fn journal(file: &Path) -> u64 {
     let mut journal = file.as_os_str().to_owned();
     journal.push("-wal");
@@ -47,7 +47,7 @@ enum SqlCell {
     Bytes(Vec<u8>),
 }
 
-/// A row.
+/// A row of a query.
 pub(super) struct Row(Vec<SqlCell>);
 
 fn told(error: impl std::fmt::Display) -> Violation {
@@ -72,7 +72,7 @@ impl Db {
         let told = |error: rusqlite::Error| Error::Open(format!("{}: {error}", file.display()));
         let begin = "PRAGMA query_only = ON; BEGIN; SELECT COUNT(*) FROM sqlite_schema";
         let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
-        // Reading must not apply a journal that a killed process left.
+        // Closing must not write a journal that a killed process left into the database.
         if journal(file) > 0 {
             let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             db.set_db_config(keep, true).map_err(told)?;
@@ -85,8 +85,8 @@ impl Db {
         else {
             return Err(told(error));
         };
-        // SQLite coordinates readers by a file beside the database, which cannot be created here:
-        // the database is read as it is.
+        // SQLite coordinates readers by a file beside the database, which cannot be created here.
+        // So the database is read without a snapshot.
         if journal(file) > 0 {
             return Err(Error::Open(format!(
                 "{}: this folder is read-only, and the journal beside the database cannot be read in it: copy the folder to a writable place, and verify the copy",
@@ -101,7 +101,7 @@ impl Db {
         Ok(Db::ReadOnly(db, file.into(), before))
     }
 
-    /// Whether the folder is read-only. Errors if a read-only file was written to while it was
+    /// Whether the folder is read-only. Errors if the database in it was written to while it was
     /// read.
     pub(super) fn is_as_it_was(&self) -> Result<bool, Error> {
         match self {
@@ -117,8 +117,8 @@ impl Db {
         }
     }
 
-    /// Runs the database's own check of its files: a description of the check, and the problems it
-    /// found.
+    /// Runs the database's own check of its files. Returns a description of the check, and the
+    /// problems it found.
     pub(super) fn integrity(&mut self, place: &StoreLocation) -> CheckResult<(String, Vec<String>)> {
         if let Db::Postgres(_) = self {
             return self.amcheck(place);
@@ -151,7 +151,7 @@ impl Db {
             ));
         };
         let schema = format!("\"{}\"", schema.replace('"', "\"\""));
-        // An error ends the transaction, so that a separate connection is used.
+        // An error ends the transaction, so another connection is used.
         let mut aside = Self::open(place).map_err(told)?;
         let of_ours = "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'jurybox'";
         let tables = aside.all(
@@ -206,7 +206,7 @@ impl Db {
         self.all(sql, 0, |row| row.text(0))
     }
 
-    /// All rows of a query with the queue's number as `?1`.
+    /// All rows of a query. Its parameter `?1` is the queue's number.
     pub(super) fn all<T>(
         &mut self,
         sql: &str,
@@ -221,7 +221,7 @@ impl Db {
         Ok(all)
     }
 
-    /// Calls `read` for each row of a query with the queue's number as `?1`.
+    /// Calls `read` for each row of a query. Its parameter `?1` is the queue's number.
     pub(super) fn each(
         &mut self,
         sql: &str,
@@ -289,7 +289,7 @@ fn from_postgres(row: &tokio_postgres::Row) -> CheckResult<Row> {
 }
 
 impl Row {
-    /// Hashes the first `width` cells, each preceded by a letter for its type.
+    /// Hashes the first `width` cells, each preceded by a character for its type.
     pub(super) fn hash(&self, width: usize, hash: &mut Sha256) {
         for cell in &self.0[..width] {
             let (kind, bytes) = match cell {
@@ -310,7 +310,7 @@ impl Row {
         self.0.len()
     }
 
-    /// The row with another text in one cell.
+    /// The row with the cell at `at` replaced by a text.
     pub(super) fn with_text(&self, at: usize, text: String) -> Row {
         let mut cells = self.0.clone();
         cells[at] = SqlCell::Text(text);
@@ -329,7 +329,7 @@ impl Row {
         }
     }
 
-    /// The number of an entry or item.
+    /// A whole number that is not negative, such as that of an entry or item.
     pub(super) fn number(&self, at: usize) -> CheckResult<u64> {
         self.number_if_any(at)?.ok_or_else(|| Violation(format!("column {at} is null")))
     }

@@ -1,5 +1,5 @@
-//! Checks log entries and their rows by the hashes in the entries (seals), which are computed here
-//! independently.
+//! Checks log entries and their rows by their seals: the hashes that each entry records. The hashes
+//! are computed here without code of the server.
 
 use super::LogReplay;
 use super::read::{CheckResult, LoggedEntry};
@@ -8,20 +8,20 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Rows per hash.
+/// The most rows in one hash.
 const TOGETHER: u64 = 64;
 
 /// The state of an entry's seal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum SealState {
-    /// There is none: an earlier program wrote the entry, or something in it was erased.
+    /// It has none: an earlier program wrote the entry, or something in it was erased.
     None,
     Whole,
     Broken,
 }
 
-/// Checks the seal of an entry. It is the last field of the body, and a hash of the rest of the
-/// body and the entry's other columns.
+/// Checks the seal of an entry: the last field of the body. It is a hash of the entry's number,
+/// time, actor and kind, and of the rest of the body.
 pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -> SealState {
     let Some((words, seal)) = body.strip_suffix("\"}").and_then(|body| body.rsplit_once(",\"seal\":\""))
     else {
@@ -40,6 +40,7 @@ pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -
     if digits(hash) == seal { SealState::Whole } else { SealState::Broken }
 }
 
+/// The first eight bytes of a hash in hexadecimal.
 pub(super) fn digits(hash: Sha256) -> String {
     let bytes = hash.finalize();
     format!("{:016x}", bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)))
@@ -49,11 +50,11 @@ pub(super) fn digits(hash: Sha256) -> String {
 #[derive(Default)]
 pub(super) struct RowHashes {
     rows: u64,
-    /// One hash per group; None if a row of the group belongs to an erased item.
+    /// One hash per group of rows; None if a row of the group belongs to an erased item.
     groups: Vec<Option<String>>,
 }
 
-/// A sealed table, with the positions of entry and item in its columns.
+/// A sealed table: its query, the columns of entry and item, and how many columns are hashed.
 struct SealedTable {
     name: &'static str,
     sql: &'static str,
@@ -93,7 +94,7 @@ const TABLES: [SealedTable; 4] = [
     },
 ];
 
-/// The hashes of all rows, by table and entry.
+/// The hashes of all rows, by entry, for each of `TABLES`.
 pub(super) type TableHashes = [HashMap<u64, RowHashes>; 4];
 
 /// Hashes a table's rows in groups while they are read.
@@ -119,7 +120,7 @@ impl GroupHasher {
     }
 }
 
-/// Hashes all rows of sealed tables.
+/// Hashes all rows of the sealed tables.
 pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResult<TableHashes> {
     let erased: HashSet<u64> = log
         .iter()
@@ -136,7 +137,7 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResu
                 reading.seq = seq;
             }
             reading.many += 1;
-            // Rows of claims stay when their item is erased.
+            // Erasing an item leaves rows of claims as they are.
             reading.spoilt |= table.name != "claims" && erased.contains(&row.number(table.item)?);
             if table.name == "verdicts" {
                 row.without_taking_back(2, 17)?.hash(table.width, &mut reading.hash);
@@ -152,7 +153,7 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResu
 }
 
 impl Row {
-    /// A verdict's row before it was taken back, which appended to its id.
+    /// A verdict's row as it was written. Taking the verdict back appended a text to its id.
     fn without_taking_back(&self, id: usize, by: usize) -> CheckResult<Row> {
         let tail = self.number_if_any(by)?.map(|by| format!(" (taken back by {by})"));
         let text = self.text(id)?;
@@ -213,9 +214,10 @@ impl LogReplay<'_> {
         for ((table, sealed), written) in TABLES.iter().zip(&self.records.sealed).zip(written) {
             let none = RowHashes::default();
             let found = sealed.get(&entry.seq).unwrap_or(&none);
-            // Late scores of erased items are deleted, and their positions are unknown.
+            // Late scores of erased items are deleted, and the places of the deleted rows are
+            // unknown.
             let gone = table.name == "late scores" && found.rows < written;
-            // The entry may claim any number; only the first missing group is reported.
+            // The entry may state any number; only the first missing group is reported.
             for group in 0..written.div_ceil(TOGETHER).min(found.groups.len() as u64 + 1) {
                 let (said, is) = (said.next().and_then(Value::as_str), found.groups.get(group as usize));
                 let spoilt = gone || matches!(is, Some(None));

@@ -1,11 +1,11 @@
-//! Compares the tables with the state after replaying the whole log.
+//! Compares the tables with the state after the whole log was replayed.
 
 use super::{LogReplay, Violation};
 use crate::store::schema::RULES;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A valid verdict.
+/// A valid verdict during the replay.
 pub(super) struct ReplayedVerdict {
     pub(super) which: (u64, u64),
     pub(super) slot: i64,
@@ -22,7 +22,7 @@ pub(super) struct ClosedItem {
     pub(super) by: Option<u64>,
     /// Valid verdicts, in log order.
     pub(super) standing: Vec<ReplayedVerdict>,
-    /// Replaced or taken-back verdicts, with the entry that did so.
+    /// Verdicts that were replaced or taken back, with the entry that did so.
     pub(super) replaced: HashMap<(u64, u64), u64>,
 }
 
@@ -43,7 +43,8 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Checks that every row belongs to an existing entry of the right kind.
+    /// Checks that items, late scores, picks, verdicts and checkpoints belong to an existing entry
+    /// of the right kind.
     pub(super) fn compare_owners(&mut self) {
         let records = self.records;
         let of_kind = |seq: u64, kind: &str| {
@@ -124,7 +125,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Checks the hash of each checkpoint, and that it ends with the state computed from the log.
+    /// Checks the hash of each checkpoint, and that it ends with the jury computed from the log.
     pub(super) fn compare_checkpoints(&mut self) {
         // Checkpoints of earlier programs follow other rules, and are discarded before use.
         if self.records.tables < RULES.cast_signed() {
@@ -135,7 +136,7 @@ impl LogReplay<'_> {
                 self.found.tell(format!("the checkpoint at entry {seq} does not match its hash"));
                 continue;
             }
-            // The state cannot be computed without an item that was erased since.
+            // The state cannot be computed if an item was erased since.
             if self.models.is_gone(*seq) {
                 continue;
             }

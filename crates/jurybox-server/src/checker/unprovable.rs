@@ -1,5 +1,5 @@
-//! Claims whose picks cannot be proved the best, because of an erased item or an earlier program;
-//! what can be checked of them is.
+//! Claims whose picks cannot be proved the best, because an item was erased or an earlier program
+//! made them. Everything that can still be checked of such a claim is checked.
 
 use super::expected_picks::{compare, compare_ahead, wanted};
 use super::read::{CheckResult, ClaimLine, LoggedEntry};
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, HashSet};
 /// Why a claim cannot be proved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum UnprovableReason {
-    /// Its model had learnt from an erased item.
+    /// Its model may have learnt from an erased item.
     Model,
-    /// An erased item might have been picked instead.
+    /// An erased item might have been picked by it instead.
     Rival,
     /// An earlier program made its model by other rules.
     Rules,
@@ -31,8 +31,8 @@ impl LogReplay<'_> {
         self.doomed.iter().any(could_be_given).then_some(UnprovableReason::Rival)
     }
 
-    /// Whether a claim may follow the rules of an earlier program: none of the entries before it
-    /// names later rules, and it used a model.
+    /// Whether a claim may follow the rules of an earlier program: it names earlier rules than the
+    /// present ones, no entry before it names later rules, and it used a model.
     pub(super) fn has_other_rules(&self, entry: &LoggedEntry, latest: u64) -> bool {
         let (rules, model) = (entry.rules(), entry.body["model"].as_u64().unwrap_or(0));
         let learnt = !self.records.setups[self.setup].config["weights"].is_object();
@@ -40,9 +40,10 @@ impl LogReplay<'_> {
     }
 
     /// Checks what must hold of a claim that cannot be proved. It took only items that could be
-    /// claimed, in the order of the values it recorded, with the right probabilities, and as many
-    /// as possible. If nothing is erased, its due items and random checks must be the expected
-    /// ones. If its model is known, its picks must be the best of the remaining items.
+    /// claimed, and as many as possible, in the order of their recorded values, with the right
+    /// probabilities. For `Rules`, if nothing was erased, the due items and random checks must be
+    /// the expected ones. For `Rival`, if no pick was erased, the picks must be the best of the
+    /// items that were not erased.
     pub(super) fn still_holds(
         &mut self,
         entry: &LoggedEntry,
@@ -85,7 +86,7 @@ impl LogReplay<'_> {
                     pick.probability
                 ));
             }
-            // Whether it was due is erased with it.
+            // Erasing an item also erases its due date.
             if self.models.is_erased(n) && !pick.explored {
                 continue;
             }

@@ -15,8 +15,9 @@ use std::collections::{HashMap, HashSet};
 pub(crate) struct RequestFacts {
     items: HashMap<String, FoundItem>,
     verdicts: HashMap<String, VerdictRow>,
-    /// The standing verdicts on the items in `closed`.
+    /// The standing verdicts on the items in `closed`, and on items judged in this transaction.
     on_closed: HashMap<u64, Vec<VerdictRow>>,
+    /// Items with their rows, if they are closed or one of their verdicts is to be undone.
     closed: HashMap<u64, ItemRow>,
     /// Items that a `close` request closed, with too few verdicts or none.
     unseen: HashSet<u64>,
@@ -24,17 +25,17 @@ pub(crate) struct RequestFacts {
     skipped: HashMap<u64, Vec<String>>,
     /// The present payloads of items that are sent again with a payload.
     shown: HashMap<u64, String>,
-    /// Probability and random-check mark of the last verdict's pick, for open items that a lower
-    /// quorum decides.
+    /// For open items that a lower quorum decides: the probability of the last verdict's pick, and
+    /// whether it was a random check.
     last_review: HashMap<u64, (f64, bool)>,
     /// The labels of standing verdicts with the lowest and highest reward of each, if the reward
     /// scale is to change.
     rewards: Vec<(Option<String>, f64, f64)>,
-    /// The lowest and highest reward of the queue's verdicts, if a reward outside the known ones
-    /// came.
+    /// The lowest and highest reward of the queue's verdicts, 0 and 1 included. Looked up if a
+    /// reward outside the known range came.
     seen_rewards: Option<(f64, f64)>,
-    /// Probability and random-check mark of picks whose lease has ended, or may end within the
-    /// transaction, by token, item and reviewer.
+    /// By token, item and reviewer: the probability of a pick, and whether it was a random check.
+    /// Only picks whose lease has ended, or may end within the transaction.
     claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
 
@@ -66,7 +67,7 @@ fn named<'a>(calls: impl Iterator<Item = &'a Call>, all_new: bool) -> (Vec<Strin
     (keys.into_iter().collect(), ids.into_iter().collect())
 }
 
-/// What a store may read along with the beginning of the transaction of these calls.
+/// The keys that a store may look up while it begins the transaction of these calls.
 pub(crate) fn prefetch(calls: &[Call], all_new: bool) -> Prefetch {
     let (items, verdicts) = named(calls.iter(), all_new);
     let answers = calls.iter().filter_map(|call| call.idempotency.clone()).collect();
@@ -83,7 +84,8 @@ impl RequestFacts {
         store: &mut dyn Store,
         queue: i64,
     ) -> Result<Self, Error> {
-        // A draining queue adds no items, so the insert would not find existing ones.
+        // A draining queue adds no items, so the insert would not find existing ones; and a call
+        // may change the queue's mode.
         let configures = |call: &Call| matches!(call.request, Request::Configure(_));
         let all_new = all_new && live.config.mode != QueueMode::Draining && !calls.clone().any(configures);
         let (keys, ids) = named(calls.clone(), all_new);
@@ -196,7 +198,7 @@ impl RequestFacts {
         self.shown.get(&n).map(String::as_str)
     }
 
-    /// Notes payloads that an earlier call of the same transaction wrote.
+    /// Notes payloads that earlier calls of the same transaction wrote.
     pub(crate) fn note_payloads(&mut self, payloads: &[(u64, String, Option<i64>)]) {
         self.shown.extend(payloads.iter().map(|(n, payload, _)| (*n, payload.clone())));
     }
@@ -223,12 +225,14 @@ impl RequestFacts {
         self.skipped.get(&n).map_or(&[], Vec::as_slice)
     }
 
-    /// Probability and random-check mark of a reviewer's pick by token, if its lease has ended.
+    /// The probability of a reviewer's pick by token, and whether it was a random check. None if
+    /// there is no such pick, or if it was not looked up because its lease goes on.
     pub(crate) fn claimed(&self, token: u64, n: u64, reviewer: &str) -> Option<(f64, bool)> {
         self.claimed.get(&(token, n, reviewer.into())).copied()
     }
 
-    /// Probability and random-check mark of the pick behind the last verdict on an open item.
+    /// The probability of the pick behind the last verdict on an open item, and whether it was a
+    /// random check. If that was not looked up, 1 and false.
     pub(crate) fn last_review(&self, n: u64) -> (f64, bool) {
         self.last_review.get(&n).copied().unwrap_or((1.0, false))
     }
@@ -238,7 +242,8 @@ impl RequestFacts {
         &self.rewards
     }
 
-    /// The lowest and highest reward of the queue's verdicts, if they were looked up.
+    /// The lowest and highest reward of the queue's verdicts, 0 and 1 included, if they were looked
+    /// up.
     pub(crate) fn seen_rewards(&self) -> Option<(f64, f64)> {
         self.seen_rewards
     }

@@ -17,7 +17,7 @@ const MOST_TAGS: usize = 32;
 const DAY: i64 = 86_400_000_000;
 
 impl Decider<'_> {
-    /// Why a payload is too large, if it is.
+    /// The reason why a payload is too large, if it is.
     fn too_large(&self, payload: Option<&str>) -> Option<String> {
         let (bytes, most) = (payload.map_or(0, str::len), self.live.config.max_payload);
         (bytes > most as usize).then(|| {
@@ -42,8 +42,8 @@ impl Decider<'_> {
         let (mut updated, mut unchanged, mut ignored) = (0, 0, 0);
         let mut columns = Vec::new();
         let expires = live.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
-        // A payload is only written if it differs: one sent again unchanged makes no entry, and its
-        // expiry stays.
+        // A payload is only written if it differs from the present one. So a payload that is sent
+        // again unchanged makes no entry, and its expiry stays.
         let mut newest: HashMap<u64, String> = HashMap::new();
         let mut show = |n: u64, payload: Option<String>| {
             let Some(payload) = payload else { return false };
@@ -72,8 +72,8 @@ impl Decider<'_> {
                 continue;
             }
             if let Some(&at) = here.get(item.id.as_str()) {
-                // The same item twice in one request: later scores are merged into the earlier
-                // ones.
+                // A new item that comes twice in one request: later scores are merged into the
+                // earlier ones.
                 let first: &mut AddedItem = &mut added[at];
                 let changed = merge(&mut first.scores, &scores);
                 let told = show(first.n, payload);
@@ -128,7 +128,7 @@ impl Decider<'_> {
         Ok(Decision { keys, payloads, ..Decision::new(body, answer) })
     }
 
-    /// An item's scores in the order of the queue's evaluators, and how many other scores it has by
+    /// An item's scores in the order of the queue's evaluators. Also how many scores it has by
     /// evaluators that were removed. These are ignored, since senders may not know of the removal
     /// yet. `columns` caches the column of each name from the last item. Err says what is wrong.
     fn row(&self, item: &NewItem, columns: &mut Vec<usize>) -> Result<(Vec<f64>, u64), String> {
@@ -168,8 +168,8 @@ impl Decider<'_> {
         }
     }
 
-    /// The probability of an item's random check, if it is drawn for one. The draw is a keyed hash
-    /// of its id, so that neither scores nor time influence it.
+    /// The probability of an item's random check, if the item is drawn for one. The draw is a keyed
+    /// hash of its id, so that neither scores nor time influence it.
     fn random_check(&self, id: &str) -> Option<f64> {
         let rate = self.live.config.random_check_rate;
         let drawn = hash_number(self.live.secret, hash_text(id)) as f64 / 2_f64.powi(64);
@@ -216,7 +216,7 @@ impl Decider<'_> {
     }
 }
 
-/// Overwrites scores by those in `after` that are not missing. Returns whether any changed.
+/// Overwrites scores by the ones in `after` that are not missing. Returns whether any changed.
 fn merge(before: &mut [f64], after: &[f64]) -> bool {
     let mut changed = false;
     for (before, after) in before.iter_mut().zip(after).filter(|(_, after)| !after.is_nan()) {

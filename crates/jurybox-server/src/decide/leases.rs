@@ -81,8 +81,8 @@ impl Decider<'_> {
         Ok(Decision::new(body, answer))
     }
 
-    /// The reviewer's leases on these items, or all of them if none are named. Items that the
-    /// reviewer does not hold are left out, such as those just judged.
+    /// The reviewer's leases on these items, or all leases of the reviewer if none are named. Items
+    /// that the reviewer does not hold are left out, such as items just judged.
     fn held(&self, reviewer: &str, items: &[String]) -> Vec<LeasedItem> {
         if items.is_empty() {
             let mut held: Vec<LeasedItem> = self.live.held_by(reviewer).collect();

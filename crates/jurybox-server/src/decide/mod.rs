@@ -17,7 +17,7 @@ use crate::rows::VerdictNote;
 /// The outcome of one request.
 #[derive(Debug)]
 pub(crate) struct Decision {
-    /// The entry to write, if anything changes.
+    /// The change to log, if there is one.
     pub(crate) body: Option<Body>,
     pub(crate) answer: Answer,
     /// The ids of new items, or of erased ones.
@@ -32,7 +32,7 @@ impl Decision {
     }
 }
 
-/// The live queue at a time, with rows looked up besides, from which requests are decided.
+/// Decides requests from the live queue and from rows looked up besides.
 pub(crate) struct Decider<'a> {
     pub(crate) live: &'a LiveQueue,
     pub(crate) facts: &'a RequestFacts,
@@ -44,7 +44,7 @@ pub(crate) struct Decider<'a> {
     pub(crate) room: Option<u32>,
 }
 
-/// The longest id, name or reason, in characters.
+/// The longest id, name, label, note or reason, in characters.
 const LONGEST: usize = 512;
 
 /// Checks that a name or id is not empty, not too long and without a zero byte.
@@ -52,7 +52,7 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err(format!("{what} is empty"));
     }
-    // A character has one to four bytes.
+    // A name has at most as many characters as bytes, so short names need no counting.
     if name.len() > LONGEST && name.chars().count() > LONGEST {
         return Err(format!("{what} has {} characters, more than {LONGEST}", name.chars().count()));
     }

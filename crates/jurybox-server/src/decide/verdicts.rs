@@ -20,7 +20,8 @@ fn id_taken(id: &str) -> String {
     format!("the id `{id}` belongs to another verdict")
 }
 
-/// Whether an id has the form given to the ids of undone verdicts, which frees the original id.
+/// Whether an id has the form that the ids of undone verdicts get, so that their original ids can
+/// be used again.
 fn is_undone_id(id: &str) -> bool {
     let number = id.strip_suffix(')').and_then(|id| id.rsplit_once(" (taken back by "));
     number.is_some_and(|(_, by)| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()))
@@ -29,7 +30,8 @@ fn is_undone_id(id: &str) -> bool {
 impl Decider<'_> {
     pub(super) fn verdicts(&self, verdicts: &[NewVerdict]) -> Decision {
         let (mut given, mut rejected, mut repeated): (Vec<GivenVerdict>, _, _) = (Vec::new(), Vec::new(), 0);
-        // Items that have a verdict in this request, and the position of each verdict's id.
+        // `touched` has the items with a verdict in this request, `here` each verdict's position by
+        // its id.
         let (mut touched, mut here, mut notes) = (HashSet::new(), HashMap::new(), Vec::new());
         for verdict in verdicts {
             let found = self.facts.item(&verdict.item);
@@ -58,7 +60,7 @@ impl Decider<'_> {
         Decision { notes, ..Decision::new((!given.is_empty()).then_some(Body::Verdicts { given }), answer) }
     }
 
-    /// The outcome of a verdict whose id came before in the same request.
+    /// The outcome of a verdict whose id came earlier in the same request.
     fn same_id(&self, verdict: &NewVerdict, other: &GivenVerdict) -> Result<VerdictFate, String> {
         let same = self.facts.item(&verdict.item).is_some_and(|found| found.n == other.n)
             && (other.reward == verdict.reward || verdict.by_label)
@@ -66,7 +68,7 @@ impl Decider<'_> {
         if same { Ok(VerdictFate::Repeated) } else { Err(id_taken(&verdict.id)) }
     }
 
-    /// The outcome of a verdict on an item that has another one in the same request.
+    /// The outcome of a verdict on an item that has another verdict in the same request.
     fn same_item(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
         self.outcome_of_known(verdict).unwrap_or_else(|| {
             Err("the request has another verdict on this item: send this one in a request of its own".into())
@@ -131,7 +133,8 @@ impl Decider<'_> {
         Ok(VerdictFate::Accepted(Box::new(given)))
     }
 
-    /// The verdict with its item's scores and arrival, to be completed by its kind.
+    /// A verdict with its item's scores and arrival. The function for each kind of verdict fills in
+    /// the rest.
     fn on(&self, verdict: &NewVerdict, n: u64) -> GivenVerdict {
         let live = self.live;
         let (scores, arrived) = match (live.is_open(n), live.blocks.scores(n), live.blocks.arrived(n)) {
@@ -230,8 +233,8 @@ impl Decider<'_> {
         }
         let (slot, claim, (probability, explored)) = match lease {
             Some(lease) => (lease.slot, Some(lease.claim), (lease.probability, lease.explored)),
-            // The lease has ended, or there never was one. Work that was done counts unless others
-            // have the item.
+            // The lease has ended, or there never was one. Work that was done counts unless other
+            // reviewers have taken the item.
             None => match reviews.free_slot(quorum) {
                 Some(slot) => (slot, verdict.token, held.unwrap_or((1.0, false))),
                 None => return Err("another reviewer has the item".into()),

@@ -8,14 +8,14 @@ use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An item that waits for missing scores. `due` is when it is observed as it is.
+/// An item that waits for missing scores until the time `due`. Then it is observed without them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WaitingItem {
     pub(super) due: i64,
     pub(super) scores: Vec<f64>,
 }
 
-/// A decided item that is not learnt yet. `due` is when the verdict's undo window ends.
+/// A decided item that is learnt at the time `due`, when the undo window of the decision ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PendingLesson {
     pub(super) due: i64,
@@ -26,32 +26,33 @@ pub(super) struct PendingLesson {
     pub(super) reward: f64,
     pub(super) probability: f64,
     pub(super) explored: bool,
-    /// The code of the reviewer, if one reviewer decided alone.
+    /// The code of the reviewer, if a single reviewer's verdict decided.
     pub(super) reviewer: Option<u64>,
 }
 
-/// The learner's state. In memory `jury` is empty; in a checkpoint it holds the jury's bytes.
+/// The learner's state. `jury` holds the jury's bytes in a checkpoint, and is not used in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) version: u32,
     pub(super) seq: u64,
     pub(super) at: i64,
-    /// How many entries have revised what had been learnt.
+    /// How many entries have revised learnt facts, erased items, or changed how the jury learns.
     pub(super) epoch: u64,
-    /// Rows folded so far.
+    /// Rows of the log folded so far.
     pub(super) weight: u64,
     #[serde(with = "as_json")]
     pub(super) config: Config,
     pub(super) history: EvaluatorHistory,
+    /// The items observed since the last whole round.
     pub(super) round: Vec<(u64, Vec<f64>)>,
     pub(super) waiting_items: BTreeMap<u64, WaitingItem>,
-    /// How often scores of observed, undecided items were replaced, by item.
+    /// How often scores of an observed, undecided item were replaced, by item.
     pub(super) replaced: BTreeMap<u64, u32>,
     pub(super) lessons: BTreeMap<u64, PendingLesson>,
     pub(super) jury: Vec<u8>,
 }
 
-/// The version of the stored form. Readers refuse others.
+/// The version of the stored form. Other versions are refused.
 pub(super) const VERSION: u32 = 4;
 
 impl Learner {
@@ -64,7 +65,7 @@ impl Learner {
     /// Reads the bytes of [`to_bytes`](Self::to_bytes).
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let damaged = |error: postcard::Error| crate::error::corrupt(format!("a checkpoint: {error}"));
-        // The version comes first, so that other versions are recognised whatever follows.
+        // The version comes first, so that it can be read whatever follows.
         let (version, _) = postcard::take_from_bytes::<u32>(bytes).map_err(damaged)?;
         if version != VERSION {
             return Err(Error::Open(format!(

@@ -11,8 +11,9 @@ use crate::event::{AddedItem, Body, GivenVerdict, LogEvent, RescoredItem, Review
 use std::sync::Arc;
 
 impl LiveQueue {
-    /// Applies the next log entry. Leases that end at or before its time expire first. Fails if the
-    /// entry does not directly follow the last one, or contradicts the state.
+    /// Applies the next log entry. Leases that end at or before its time expire first, or all
+    /// leases if the entry sets the clock. Fails if the entry does not directly follow the last
+    /// one, or contradicts the state.
     pub(crate) fn apply(&mut self, event: &LogEvent) -> Result<(), Error> {
         let sets_clock = matches!(event.body, Body::Clock);
         if event.seq != self.seq + 1 || (event.at < self.at && !sets_clock) {
@@ -112,8 +113,8 @@ impl LiveQueue {
             }
             self.next += 1;
             if item.scores.is_empty() {
-                // Erased by a later entry. Until that entry other entries refer to it, so it stays
-                // with no scores.
+                // Erased by a later entry. Entries before that one still refer to the item, so it
+                // is inserted without scores.
                 let scores = vec![f64::NAN; self.history.current().len()];
                 self.insert(&AddedItem { scores, ..item.clone() }, at)?;
             } else {
@@ -174,7 +175,7 @@ impl LiveQueue {
         self.remove_newcomer(n);
         self.note(UndoStep::Scores { n, before });
         self.blocks.set_scores(n, scores);
-        // The sorted order still has the position of the old scores; the new one goes into the set.
+        // The sorted order still has the place of the old scores; the new place goes into the set.
         self.set_flags(n, self.blocks.flags(n) | IN_SET);
         self.update_position(n);
         Ok(())

@@ -44,7 +44,7 @@ struct ClaimSearch<'a> {
     live: &'a LiveQueue,
     reviewer: &'a str,
     filter: &'a Filter,
-    /// The filter's answer per set of tags, since many items share one.
+    /// Whether the filter takes each set of tags, by its index. Many items share one set.
     judged: RefCell<HashMap<u32, bool>>,
 }
 
@@ -64,7 +64,8 @@ impl ClaimSearch<'_> {
         live.item_reviews.get(&n).is_none_or(|reviews| reviews.is_for(self.reviewer))
     }
 
-    /// Adds an item to `chosen` if this reviewer can have it. Returns whether it was added.
+    /// Adds an item to `chosen` if this reviewer can have it and it is not chosen yet. Returns
+    /// whether it was added.
     fn take(
         &self,
         ranking: &ItemRanking,
@@ -85,9 +86,8 @@ impl ClaimSearch<'_> {
     }
 }
 
-/// How many of the `k` items of a claim may be random checks. The fractional part of `k * share` is
-/// decided by a keyed hash of the claim's entry number. So the share holds on average, however
-/// small each claim is.
+/// How many of the `k` items of a claim may be random checks: `k * share`, rounded up or down by a
+/// draw. So the share holds on average. The draw is a keyed hash of the claim's entry number.
 pub(crate) fn random_check_room(secret: u64, seq: u64, k: u32, share: f64) -> u32 {
     let room = f64::from(k) * share;
     let key = hash_number(secret, hash_text("audits of a claim"));
@@ -95,15 +95,15 @@ pub(crate) fn random_check_room(secret: u64, seq: u64, k: u32, share: f64) -> u3
     room.floor() as u32 + u32::from(drawn < room.fract())
 }
 
-/// Up to this many matching items, a filter is answered by a scan of its items instead of a walk
-/// through the sorted order.
+/// If at most this many free items match a filter, a claim scans the items for them instead of
+/// walking through the sorted order.
 const FEW: u32 = 512;
-/// With more distinct sets of tags than this, the filter is not evaluated on each set beforehand.
+/// With more distinct sets of tags than this, the matching items are not counted beforehand.
 const MOST_SETS: usize = 4096;
 
 impl LiveQueue {
-    /// The numbers of the free items that pass a filter, if there are at most [`SCAN_LIMIT`] of
-    /// them. None if there are more, or if counting them would cost too much.
+    /// The numbers of the free items that pass a filter, if there are at most [`FEW`] of them. None
+    /// if there are more, if the filter is empty, or if counting them would cost too much.
     fn few_matches(&self, filter: &Filter) -> Option<Vec<u64>> {
         if filter.0.is_empty() || self.tag_sets.len() > MOST_SETS {
             return None;
@@ -130,8 +130,8 @@ impl LiveQueue {
         Some(few_matches)
     }
 
-    /// Up to `limit` free items that pass the filter, best value first, after skipping the first
-    /// `from`. Empty if the queue is not ranked yet.
+    /// Up to `limit` free items that pass the filter, in the order of claims, after skipping the
+    /// first `from`. Empty if the queue is not ranked yet.
     pub(crate) fn free_items_in_order(&self, filter: &Filter, from: usize, limit: usize) -> Vec<u64> {
         let wanted = |n: u64| self.tags(n).is_some_and(|tags| filter.takes(tags));
         let walk = |ranking: &ItemRanking| {
@@ -140,8 +140,8 @@ impl LiveQueue {
         self.ranking.as_ref().map(walk).unwrap_or_default()
     }
 
-    /// The items for a claim of `k` at time `at`, among them at most `audits` random checks.
-    /// Expired leases must have been removed up to `at` before.
+    /// The items for a claim of `k` at time `at`, among them at most `random_checks` random checks.
+    /// Leases that end by `at` must have been removed before. Empty if the queue is not ranked yet.
     pub(crate) fn choose(
         &self,
         reviewer: &str,

@@ -1,7 +1,7 @@
 //! The live queue: a queue's open items, leases, open reviews and ranking, in memory.
 //!
-//! It is a pure fold of the queue's log. Every change is noted in an undo log until the database
-//! has committed it; a transaction that fails is rolled back from there.
+//! It follows from the queue's log and, for the ranking, from a model. Changes are noted in an undo
+//! log until the database has committed them; a transaction that fails is rolled back from there.
 
 mod apply;
 mod claim;
@@ -40,9 +40,9 @@ pub struct ItemCounts {
     pub pending: u64,
     /// Open items that at least one reviewer holds.
     pub leased: u64,
-    /// Closed items.
+    /// Closed items, erased ones included.
     pub closed: u64,
-    /// Verdicts that stand: not revised and not taken back.
+    /// Verdicts that stand: not taken back. A verdict and its revisions count once.
     pub verdicts: u64,
 }
 
@@ -51,8 +51,8 @@ pub struct ItemCounts {
 pub(crate) struct LiveQueue {
     pub(crate) seq: u64,
     pub(crate) at: i64,
-    /// The last entry that set the clock back, 0 if there is none. Verdicts before it can no longer
-    /// be taken back.
+    /// The last entry that set the clock back, 0 if there is none. Verdicts before that entry can
+    /// no longer be taken back.
     pub(crate) clock_set: u64,
     pub(crate) created: i64,
     pub(crate) secret: u64,
@@ -68,8 +68,8 @@ pub(crate) struct LiveQueue {
     leased: u64,
     /// How many items each reviewer holds.
     held: HashMap<Box<str>, u32>,
-    /// The lowest and highest reward of the queue's verdicts. Looked up when a queue without a
-    /// reward scale first gets a reward outside 0 to 1.
+    /// The lowest and highest reward of the queue's verdicts, 0 and 1 included. Looked up when a
+    /// queue without a reward scale first gets a reward outside 0 to 1.
     pub(crate) seen_rewards: Option<(f64, f64)>,
     /// Leases by end: time, item, slot.
     expiries: BTreeSet<(i64, u64, i16)>,
@@ -80,13 +80,13 @@ pub(crate) struct LiveQueue {
     due_of: HashMap<u64, i64>,
     tag_sets: Vec<Arc<Tags>>,
     tag_numbers: HashMap<Arc<Tags>, u32>,
-    /// How many sets of tags were left after unused ones were last dropped.
+    /// How many sets of tags were left when unused sets were last dropped.
     tags_kept: usize,
     pub(crate) ranking: Option<ItemRanking>,
     /// Items added or rescored since a background ranking began.
     fresh: BTreeSet<u64>,
-    /// Changes whenever a ranking under way becomes useless: another began, or the scores or ages
-    /// mean something else now.
+    /// Changes whenever a ranking under way becomes useless: another ranking began, or the
+    /// evaluators, their weights or the ageing changed.
     generation: u64,
     journal: Vec<UndoStep>,
 }
@@ -131,8 +131,8 @@ impl LiveQueue {
         self.counts_at(self.at)
     }
 
-    /// The counts at a time. A lease that has ended counts as none, though it is removed only with
-    /// the next entry.
+    /// The counts at a time. A lease that has ended is not counted, although only the next entry
+    /// removes it.
     pub(crate) fn counts_at(&self, now: i64) -> ItemCounts {
         let open = self.blocks.open() as u64;
         let ended = self.expiries.iter().take_while(|(until, ..)| *until <= now);
@@ -167,7 +167,8 @@ impl LiveQueue {
         self.tag_sets.get(self.blocks.tags(n)? as usize)
     }
 
-    /// Everything but the ranking, which depends on the model. Equal logs give equal bytes.
+    /// The state as JSON, to compare two loads of one log: equal logs give equal bytes. The ranking
+    /// is left out, since it depends on the model.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut items: Vec<(u64, Vec<u64>, i64, &Tags)> = Vec::new();
         for block in self.blocks.iter() {
@@ -197,8 +198,8 @@ impl LiveQueue {
         serde_json::to_vec(&all).expect("a board is plain data")
     }
 
-    /// What waits: the oldest free item, items due before `due_before`, leases ending before
-    /// `ends_before`.
+    /// The work that waits: since when the oldest free item waits, items due before `due_before`,
+    /// and leases that end before `ends_before`.
     pub(crate) fn workload(&self, due_before: i64, ends_before: i64) -> crate::reads::Workload {
         let oldest = self.blocks.iter().find_map(|block| {
             let row = block.flags.iter().position(|flags| flags & FREE != 0)?;
@@ -223,7 +224,7 @@ impl LiveQueue {
         self.held.get(reviewer).copied().unwrap_or(0)
     }
 
-    /// Whether a reward is from 0 to 1 or within the rewards that the queue has taken.
+    /// Whether a reward is from 0 to 1, or within the known range of the queue's rewards.
     pub(crate) fn has_seen(&self, reward: f64) -> bool {
         let within = |(lowest, highest): (f64, f64)| (lowest..=highest).contains(&reward);
         within(UNSAID) || self.seen_rewards.is_some_and(within)
@@ -254,8 +255,8 @@ impl LiveQueue {
         self.set_reviews(n, Some(reviews));
     }
 
-    /// Replaces an item's leases, verdicts and skips, keeps the indexes in step, and returns the
-    /// old ones.
+    /// Replaces an item's leases, verdicts and skips, updates the indexes of leases, and returns
+    /// the old ones.
     fn set_reviews(&mut self, n: u64, reviews: Option<ItemReviews>) -> Option<ItemReviews> {
         let before = self.item_reviews.remove(&n);
         if let Some(before) = &before {
@@ -320,7 +321,7 @@ impl LiveQueue {
         }
     }
 
-    /// Updates whether an item can be claimed, and its position among the newcomers.
+    /// Updates whether an item can be claimed, and whether it is in the ranking's set of newcomers.
     fn update_position(&mut self, n: u64) {
         let flags = self.blocks.flags(n);
         if flags & OPEN == 0 {
@@ -334,7 +335,7 @@ impl LiveQueue {
                 self.set_flags(n, self.blocks.flags(n) & !FREE);
             }
             (false, true) => {
-                // The cursor of the sorted order may have passed it, so it goes into the set.
+                // The cursor of the sorted order may have passed the item, so it goes into the set.
                 self.set_flags(n, flags | FREE | IN_SET);
                 self.insert_newcomer(n);
             }
@@ -401,9 +402,9 @@ impl LiveQueue {
         (self.blocks.clone(), self.generation)
     }
 
-    /// Installs a ranking made in the background. False if it was outdated by a change of the
-    /// queue's set-up or by another ranking. Items that changed meanwhile go into its set of
-    /// newcomers.
+    /// Installs a ranking made in the background. Items that changed meanwhile go into its set of
+    /// newcomers. False if the ranking is outdated, because the queue's set-up changed or another
+    /// ranking began.
     pub(crate) fn install_ranking(&mut self, ranking: ItemRanking, generation: u64) -> bool {
         debug_assert!(self.journal.is_empty(), "not within a transaction");
         if generation != self.generation {
@@ -413,7 +414,8 @@ impl LiveQueue {
         self.forget_tags();
         self.blocks.clear_flag(IN_SET);
         self.ranking = Some(ranking);
-        // Sorted once instead of inserted one by one: there may be many, and claims wait meanwhile.
+        // Sorted at once instead of inserted one by one: there may be many, and claims wait
+        // meanwhile.
         let mut places = Vec::new();
         for n in std::mem::take(&mut self.fresh) {
             let flags = self.blocks.flags(n);

@@ -1,5 +1,6 @@
-//! The order in which items are handed out under one model: sorted once, with a cursor, and a small
-//! sorted set for items that came or came back since.
+//! The order in which items are handed out under one model. All items are sorted once, and a cursor
+//! moves through the order. A small sorted set has the newcomers: items that came, came back or
+//! changed since.
 
 use crate::live_queue::score_blocks::{FREE, IN_SET, OPEN, ScoreBlock, ScoreBlocks};
 use crate::live_queue::value_rule::ValueRule;
@@ -8,7 +9,8 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// An item's position in the ranking: larger key first, then the older item.
+/// An item's position in the ranking: the larger key first, then the lower number, which is the
+/// older item.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RankKey {
     pub(crate) key: f64,
@@ -34,13 +36,14 @@ impl PartialOrd for RankKey {
 pub(crate) struct Ageing {
     /// By how much an item's value grows a day, in units of the value.
     pub(crate) per_day: f64,
-    /// When the queue was created. Arrivals count from there, which keeps the numbers small.
+    /// When the queue was created, in microseconds since 1970. Arrivals count from there, which
+    /// keeps the numbers small.
     pub(crate) since: i64,
 }
 
 impl Ageing {
-    /// An item's position: its value less the ageing rate times its arrival. All items age at the
-    /// same rate, so their order does not change as time passes.
+    /// An item's position. The key is the item's value less the ageing rate times its arrival in
+    /// days. All items age at the same rate, so their order does not change as time passes.
     pub(crate) fn key(self, n: u64, value: f64, arrived: i64) -> RankKey {
         let days = (arrived - self.since) as f64 / 86_400e6;
         // Adding zero turns -0 into 0, so that equal values are ties.
@@ -81,9 +84,12 @@ pub(crate) struct ItemRanking {
     pub(crate) fitted: Fitted,
     pub(crate) value_rule: ValueRule,
     ageing: Ageing,
-    /// Item numbers, best first. Their keys are not kept: they can be computed from the scores.
+    /// The numbers of the items that were open at the sorting, best first. Their keys are not kept:
+    /// they can be computed from the scores.
     order: Vec<PackedNumber>,
+    /// No item before this index of `order` can be claimed by its place there.
     pub(crate) cursor: usize,
+    /// Free items that came, came back or changed since the sorting.
     pub(crate) newcomers: BTreeSet<RankKey>,
     /// Reused to value single rows.
     buffers: Box<RefCell<(Scratch, Vec<f64>)>>,
@@ -124,7 +130,7 @@ impl ItemRanking {
         Ok(ItemRanking { model, fitted, value_rule, ageing, order, cursor: 0, newcomers, buffers })
     }
 
-    /// The value of one row, whose columns are these evaluators.
+    /// The value of one row, whose columns are these evaluators; 0 if the model gives NaN.
     pub(crate) fn value(&self, row: &[f64], evaluators: &Evaluators) -> Result<f64, jurybox::Error> {
         let (scratch, table) = &mut *self.buffers.borrow_mut();
         let values = self.value_rule.values(&self.fitted, row, evaluators, scratch, table)?;
@@ -135,7 +141,7 @@ impl ItemRanking {
         self.ageing.key(n, value, arrived)
     }
 
-    /// Moves the cursor past items that are closed, not free, or moved to the set.
+    /// Moves the cursor past items that are closed, not free, or in the set of newcomers.
     pub(crate) fn advance(&mut self, blocks: &ScoreBlocks) {
         while self.order.get(self.cursor).is_some_and(|number| !in_order(blocks, number.get())) {
             self.cursor += 1;

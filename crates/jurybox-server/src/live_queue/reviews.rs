@@ -22,7 +22,7 @@ pub(crate) struct Lease {
     /// Shared by all leases of one claim, to save memory.
     #[serde(serialize_with = "as_text")]
     pub(crate) reviewer: Arc<Box<str>>,
-    /// The claim's log entry. A verdict that names another claim comes too late.
+    /// The log entry of the claim, or of the undo, that gave the lease.
     pub(crate) claim: u64,
     pub(crate) until: i64,
     pub(crate) probability: f64,
@@ -39,8 +39,8 @@ impl ItemReviews {
     }
 
     /// How many verdicts decide the item: `quorum`, or `2 * quorum - 1` once two verdicts differ.
-    /// With two possible rewards, that many always contain `quorum` equal ones: 3 for a quorum of
-    /// 2, and 5 for a quorum of 3, where two against one does not decide yet.
+    /// With two possible rewards, that many always contain `quorum` equal ones. A quorum of 2 needs
+    /// 3 then. A quorum of 3 needs 5, so that two against one does not decide yet.
     pub(crate) fn needed(&self, quorum: u8) -> usize {
         let quorum = usize::from(quorum);
         let first = self.verdicts.first().map(|verdict| verdict.reward);
@@ -48,8 +48,8 @@ impl ItemReviews {
         if divided { 2 * quorum - 1 } else { quorum }
     }
 
-    /// The lowest review slot without a lease or verdict, or none if enough reviewers have the
-    /// item.
+    /// The lowest review slot without a lease or verdict. None if enough reviewers have the item or
+    /// have judged it.
     pub(crate) fn free_slot(&self, quorum: u8) -> Option<i16> {
         let taken = |slot: i16| {
             self.leases.iter().any(|lease| lease.slot == slot)

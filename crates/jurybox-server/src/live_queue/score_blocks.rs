@@ -1,10 +1,10 @@
-//! The scores of the open items in blocks of 4,096 rows, which a background ranking shares until
-//! they change (copy on write).
+//! The scores of the open items in blocks of up to 4,096 rows. A background ranking shares the
+//! blocks until they change (copy on write).
 
 use crate::evaluator_history::EvaluatorHistory;
 use std::sync::Arc;
 
-/// The most rows in a block.
+/// The most rows in a block, apart from items that are inserted again between others.
 const ROWS: usize = 4096;
 
 /// Flag: the item is open.
@@ -14,7 +14,7 @@ pub(crate) const FREE: u8 = 2;
 /// Flag: the item's position is in the ranking's set of newcomers, not in its sorted order.
 pub(crate) const IN_SET: u8 = 4;
 
-/// Up to [`ROWS`] items with ascending numbers. A clone shares the columns until either changes.
+/// Items with ascending numbers. A clone shares the columns until either changes.
 #[derive(Debug, Clone)]
 pub(crate) struct ScoreBlock {
     /// The number of the first item.
@@ -27,8 +27,8 @@ pub(crate) struct ScoreBlock {
     pub(crate) tags: Arc<Vec<u32>>,
     /// [`OPEN`], [`FREE`] and [`IN_SET`] of each row.
     pub(crate) flags: Arc<Vec<u8>>,
-    /// The item numbers less `first`, if rows in between were dropped. None: row i is item `first +
-    /// i`.
+    /// The item numbers less `first`, one for each row, if closed rows were dropped. None means
+    /// that row i is item `first + i`.
     sparse: Option<Arc<Vec<u32>>>,
     open: usize,
 }
@@ -59,7 +59,7 @@ impl ScoreBlock {
         self.first + self.sparse.as_ref().map_or(row as u64, |rows| u64::from(rows[row]))
     }
 
-    /// Inserts a row between others, where it had been dropped.
+    /// Inserts the row of an item between others, where it had been dropped.
     fn insert_between(&mut self, n: u64, scores: &[f64], arrived: i64, tags: u32) {
         let (offset, width) = ((n - self.first) as u32, scores.len());
         let Some(rows) = &mut self.sparse else { return };
@@ -132,8 +132,7 @@ impl ScoreBlocks {
         Some((at, self.blocks[at].row_of(n)?))
     }
 
-    /// Adds an open item: a new one at the end, or one that was closed and dropped at its old
-    /// position.
+    /// Adds an open item: a new one at the end, or one that was closed at its old position.
     pub(crate) fn insert(&mut self, n: u64, scores: &[f64], arrived: i64, tags: u32) {
         debug_assert_eq!(scores.len(), self.width);
         self.open += 1;
@@ -158,7 +157,7 @@ impl ScoreBlocks {
             let block = &self.blocks[at];
             let last = block.flags.len().checked_sub(1).map(|row| block.number(row));
             match (&block.sparse, last) {
-                // Numbers may be apart: while loading, only open items are added.
+                // Numbers may have gaps: while loading, only open items are added.
                 (Some(_), Some(last)) => {
                     last < n && block.flags.len() < ROWS && n - block.first < u64::from(u32::MAX)
                 }
@@ -272,8 +271,8 @@ impl ScoreBlocks {
     }
 
     /// Frees memory: drops blocks without open items, drops closed rows where fewer than half are
-    /// open, and merges small neighbours. Only between transactions, since it cannot be rolled
-    /// back.
+    /// open, and merges small neighbours. Leaves a last block that is not full. Only between
+    /// transactions, since it cannot be rolled back.
     pub(crate) fn squeeze(&mut self) {
         let (last, width) = (self.blocks.len().saturating_sub(1), self.width);
         let mut at = 0;
@@ -285,7 +284,8 @@ impl ScoreBlocks {
             }
             filling || block.open > 0
         });
-        // Otherwise a large queue would keep one block for every old item that stays open.
+        // Merges small blocks. Otherwise a large queue would keep one for every old item that stays
+        // open.
         let mut merged: Vec<ScoreBlock> = Vec::with_capacity(self.blocks.len());
         for block in self.blocks.drain(..) {
             match merged.last_mut() {
@@ -312,7 +312,7 @@ impl ScoreBlocks {
         self.blocks = merged;
     }
 
-    /// Rearranges all rows from the second last list of evaluators to the last one.
+    /// Rearranges all rows from the second last list of evaluators to the last list.
     pub(crate) fn change_evaluators(&mut self, history: &EvaluatorHistory) {
         let (to, width) = (history.len() - 1, self.width);
         self.width = history.current().len();

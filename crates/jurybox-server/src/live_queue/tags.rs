@@ -4,7 +4,7 @@ use super::LiveQueue;
 use crate::event::Tags;
 use std::sync::Arc;
 
-/// Unused sets that are tolerated before they are looked for.
+/// How many sets beyond twice the used ones are tolerated before unused sets are dropped.
 const SPARE: usize = 1024;
 
 impl LiveQueue {
@@ -19,9 +19,9 @@ impl LiveQueue {
         number
     }
 
-    /// Drops sets that no open item has, once there may be many of them: a tag that names a person
-    /// can bring a new set with every item. Only between transactions, since it cannot be rolled
-    /// back.
+    /// Drops sets that no open item has, once there may be many of them. A tag that names a person,
+    /// for example, can bring a new set with every item. Only between transactions, since it cannot
+    /// be rolled back.
     pub(super) fn forget_tags(&mut self) {
         let enough = 2 * self.blocks.open().min(self.tags_kept) + SPARE;
         if self.tag_sets.len() < enough {

@@ -1,10 +1,10 @@
-//! A vector of one pointer, for lists that are nearly always empty: a queue keeps two for each
-//! leased item.
+//! A vector of one pointer, for lists that are nearly always empty: a queue keeps two for each item
+//! with a lease, verdict or skip.
 
 use serde::{Serialize, Serializer};
 use std::ops::{Deref, DerefMut};
 
-/// A vector that takes eight bytes while it is empty.
+/// A vector that takes one pointer while it is empty.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::box_collection, reason = "the list itself takes three times as much")]
 pub(crate) struct ThinVec<T>(Option<Box<Vec<T>>>);

@@ -1,4 +1,4 @@
-//! The undo log: the changes of a transaction, so that they can be rolled back.
+//! The undo log: the changes of a transaction to the live queue, so that they can be rolled back.
 
 use super::LiveQueue;
 use super::ranking::{ItemRanking, RankKey};
@@ -26,7 +26,7 @@ impl LiveQueue {
         self.journal.push(step);
     }
 
-    /// Keeps the changes since the last commit.
+    /// Keeps the changes since the last commit, and moves the ranking's cursor on.
     pub(crate) fn commit(&mut self) {
         self.journal.clear();
         if let Some(ranking) = &mut self.ranking {

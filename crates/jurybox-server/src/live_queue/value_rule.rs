@@ -1,5 +1,5 @@
-//! How an item's value is computed: by the fitted jury without muted evaluators, or as a mean by
-//! fixed weights. Learning is the same in both cases.
+//! How an item's value is computed: by the fitted jury without muted evaluators, or as a weighted
+//! mean with fixed weights. Learning is the same in both cases.
 
 use crate::config::Config;
 use crate::evaluator_history::project;
@@ -73,8 +73,9 @@ impl ValueRule {
         (!self.weights.is_empty()).then(|| self.weights.get(name).copied().unwrap_or(0.0))
     }
 
-    /// The weighted mean of the scores that count, and each evaluator's part of it. A row without
-    /// any such score gets negative infinity and ranks last, as with the plain mean.
+    /// The weighted mean of the scores that count, and each evaluator's part of it. Scores of
+    /// evaluators with direction low count negatively, and the sum is divided by the sum of
+    /// absolute weights. A row in which no score counts gets negative infinity and ranks last.
     fn fixed(&self, row: &[f64], evaluators: &Evaluators) -> (f64, Vec<f64>) {
         let (mut sum, mut weights, mut each) = (0.0, 0.0, Vec::with_capacity(row.len()));
         for (score, evaluator) in row.iter().zip(evaluators.as_slice()) {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// An address with connection settings. With TLS (`sslmode=require`, or `prefer` and a server that
-/// offers it), certificates are always verified.
+/// An address with connection settings. If the connection uses TLS, the server's certificate is
+/// always verified.
 #[derive(Clone)]
 pub(crate) struct Address {
     config: tokio_postgres::Config,
@@ -31,7 +31,7 @@ impl Address {
             ))
         })?;
         if !url.contains("sslmode") && config.get_hosts().iter().all(is_here) {
-            // Connections within a machine need no TLS, and local servers rarely have a valid
+            // A connection within one machine needs no TLS, and local servers rarely have a valid
             // certificate.
             config.ssl_mode(SslMode::Disable);
         }
@@ -79,9 +79,10 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
+/// The address with its password hidden or left out, for messages.
 pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
-        // The keyword form: `host=db password=secret`.
+        // The form with keywords, such as `host=db password=secret`.
         let words =
             url.split(' ').map(|word| if word.starts_with("password") { "password=***" } else { word });
         return words.collect::<Vec<_>>().join(" ");
@@ -102,8 +103,9 @@ pub(crate) fn without_password(url: &str) -> String {
     }
 }
 
-/// Removes the settings that libpq knows and the driver does not: the root certificate, which is
-/// returned, and the modes that verify certificates, which is always done here.
+/// Removes or replaces settings of libpq that the driver does not know. `sslrootcert` is removed
+/// and returned. The modes `verify-ca` and `verify-full` become `require`, since certificates are
+/// always verified; `allow` becomes `prefer`.
 fn take_out(url: &str) -> (String, Option<String>) {
     let Some((head, query)) = url.split_once('?') else { return (url.into(), None) };
     let (mut kept, mut root) = (Vec::new(), None);

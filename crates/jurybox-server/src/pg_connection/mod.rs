@@ -15,14 +15,14 @@ use tokio_postgres::error::Severity;
 #[derive(Debug, Clone)]
 pub(crate) struct PgFailure {
     pub(crate) what: String,
-    /// Whether the outcome is unknown, because the connection was lost or timed out. Otherwise the
-    /// database refused the operation, and it has not happened.
+    /// Whether the outcome is unknown, because the connection ended or timed out. Otherwise the
+    /// database refused the operation, which has had no effect.
     pub(crate) lost: bool,
     /// Whether the operation may succeed later, for example if the database is starting.
     pub(crate) transient: bool,
     /// Whether the database's disk is full.
     pub(crate) full: bool,
-    /// The constraint of the tables that was violated.
+    /// The violated constraint of a table, or the error code if the database names none.
     pub(crate) rule: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl From<tokio_postgres::Error> for PgFailure {
             return PgFailure {
                 what: format!("{}{detail} [{code}]", said.message()),
                 lost: said.parsed_severity() != Some(Severity::Error),
-                // Missing permissions and databases do not appear by waiting.
+                // A refused login or a missing database is not mended by waiting.
                 transient: !(code.starts_with("28") || code == "3D000"),
                 full: code == "53100",
                 rule: code.starts_with("23").then(|| said.constraint().unwrap_or(code).to_owned()),
@@ -62,7 +62,8 @@ impl From<tokio_postgres::Error> for PgFailure {
             what = format!("{what}: {inner}");
             cause = inner.source();
         }
-        // The driver keeps the kinds of these two private, so that only its words tell them apart.
+        // Failures of certificates and of authentication are permanent. The driver does not publish
+        // these kinds of failure, so its message tells them apart.
         let transient = !what.contains("certificate") && !what.contains("authentication");
         PgFailure { what, lost: true, transient, full: false, rule: None }
     }
@@ -70,21 +71,21 @@ impl From<tokio_postgres::Error> for PgFailure {
 
 /// A connection with its own runtime, which runs on the thread that waits for an answer.
 pub(crate) struct PgConnection {
-    /// None only while this is dropped.
+    /// None only while the connection is dropped.
     runtime: Option<Runtime>,
     client: Arc<Client>,
     dead: bool,
 }
 
 impl PgConnection {
-    /// Connects and runs the statements `first`.
+    /// Connects and runs the statements `first`, within 20 seconds.
     pub(crate) fn connect(address: &Address, first: &str) -> Result<Self, PgFailure> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(PgFailure::lost)?;
         let client = runtime.block_on(async {
             let joined = async {
                 let (client, connection) = address.config().connect(address.tls()).await?;
-                // Ends with the client. Its errors are reported by the next query.
+                // The task ends with the client. The next query reports its errors.
                 tokio::spawn(connection);
                 client.batch_execute(first).await?;
                 Ok::<_, tokio_postgres::Error>(client)
@@ -97,7 +98,7 @@ impl PgConnection {
         Ok(PgConnection { runtime: Some(runtime), client: Arc::new(client), dead: false })
     }
 
-    /// Whether the connection is open, as far as is known without asking the server.
+    /// Whether the connection is open, as far as messages received so far tell.
     pub(crate) fn is_open(&self) -> bool {
         let Some(runtime) = self.runtime.as_ref().filter(|_| !self.dead) else { return false };
         // Processes messages that arrived while nobody waited.
@@ -109,8 +110,8 @@ impl PgConnection {
         !self.client.is_closed()
     }
 
-    /// Starts a query without waiting for it. It proceeds whenever this connection waits for
-    /// something.
+    /// Starts a query without waiting for its answer. It makes progress only while something waits
+    /// on this connection.
     pub(crate) fn start<T: Send + 'static, F>(
         &mut self,
         what: impl FnOnce(Arc<Client>) -> F,
@@ -120,7 +121,7 @@ impl PgConnection {
     {
         let runtime = self.runtime.as_ref().filter(|_| !self.dead)?;
         let under_way = runtime.spawn(what(self.client.clone()));
-        // The first turn writes the query, the second sends it.
+        // A few turns of the runtime write the query and send it.
         runtime.block_on(async {
             for _ in 0..3 {
                 tokio::task::yield_now().await;
@@ -149,28 +150,30 @@ impl PgConnection {
 
 impl Drop for PgConnection {
     fn drop(&mut self) {
-        // The database rolls back what was open. Dropping a runtime within another one would panic.
+        // The database rolls back an open transaction. A plain drop would panic within another
+        // runtime.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// A query that was started; none if the connection is unusable, which the next query reports.
+/// The task of a query that was started; None if the connection is unusable, which the next query
+/// reports.
 pub(crate) type QueryInFlight<T> = Option<tokio::task::JoinHandle<Result<T, tokio_postgres::Error>>>;
 
 /// A query that may not have been sent yet.
 type PendingQuery<'a, T> =
     std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;
 
-/// Starts all queries in order before waiting for any, to save round trips. Returns the first
-/// error, if there is one.
+/// Starts all queries in order before waiting for any, to save round trips. Fails with the error of
+/// the first query that fails.
 pub(crate) async fn in_order<T>(
     mut futures: Vec<PendingQuery<'_, T>>,
 ) -> Result<Vec<T>, tokio_postgres::Error> {
     let mut early: Vec<Option<Result<T, tokio_postgres::Error>>> = Vec::with_capacity(futures.len());
     std::future::poll_fn(|context| {
-        // Polling a query once sends it.
+        // The first poll of a query sends it.
         for future in &mut futures {
             early.push(match future.as_mut().poll(context) {
                 std::task::Poll::Ready(done) => Some(done),

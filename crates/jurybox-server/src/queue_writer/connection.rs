@@ -34,9 +34,9 @@ impl QueueWriter {
         begun.map(|_| ())
     }
 
-    /// Asks the database, reconnecting if the connection was lost. A database that has been away
-    /// for longer than `patience` is tried every [`RETRY`]; requests in between are refused at
-    /// once.
+    /// Asks the database, reconnecting if the connection was lost, until `patience` has passed. A
+    /// database that has been away for longer is tried every [`RETRY`]; requests in between are
+    /// refused at once.
     fn reach<T>(
         &mut self,
         patience: Duration,
@@ -70,7 +70,7 @@ impl QueueWriter {
         answer
     }
 
-    /// Applies what other nodes have written. True if there was anything. Does not wait for a
+    /// Applies what other nodes have written; true if there was anything. Does not wait for a
     /// database that is away.
     pub(crate) fn look(&mut self) -> Result<bool, Error> {
         let before = self.replica.live.seq;
@@ -111,9 +111,9 @@ impl QueueWriter {
         Ok(())
     }
 
-    /// Stores the checkpoints that are due. Failing to is no loss, since the log has everything.
-    /// They stay due while another node has written something unseen, which may have erased data in
-    /// them.
+    /// Stores the checkpoints that are due. A failure is no loss, since they can be computed from
+    /// the log. While another node has written entries that were not read yet, the checkpoints stay
+    /// due: an entry may erase data in them.
     pub(super) fn save_checkpoints(&mut self) {
         if self.due.is_empty() {
             return;
@@ -140,8 +140,8 @@ impl QueueWriter {
         }
     }
 
-    /// Finds out whether a transaction with an unanswered commit happened. Asks with the queue
-    /// locked: until the database has finished that transaction, it holds the lock.
+    /// Finds out whether a transaction whose commit got no answer took place. Asks with the queue
+    /// locked, because the database holds the lock until that transaction has ended.
     pub(super) fn resolve_commit(&mut self, seq: u64, batch: i64, why: &str) -> Result<(), Error> {
         let (began, patience) = (Instant::now(), self.store.patience().max(Duration::from_secs(5)));
         loop {
@@ -180,7 +180,7 @@ impl QueueWriter {
         Ok(())
     }
 
-    /// Takes over a learner folded in the background, after applying the entries since.
+    /// Takes over a learner folded in the background, after applying the entries that came since.
     pub(crate) fn install_learner(&mut self, mut learner: crate::learner::Learner) -> Result<(), Error> {
         self.store.begin_reading(self.queue)?;
         let folded = crate::load::fold(

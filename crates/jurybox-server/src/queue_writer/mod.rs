@@ -1,9 +1,9 @@
 //! The queue writer: answers requests from the replica in memory, and commits the results.
 //!
-//! All requests that wait become one transaction: lock the queue, catch up with other nodes, decide
-//! the requests in order, write, commit. Answers are sent only after the commit. If a commit's
-//! outcome is unknown, the log is asked: each transaction stores a random number, its batch, with
-//! its entries.
+//! Waiting requests share a transaction: lock the queue, catch up with other nodes, decide the
+//! requests in order, write, commit. Answers are sent only after the commit. Each transaction
+//! stores a random number, its batch, with its entries. If it is unknown whether a commit took
+//! place, the log is searched for the batch.
 
 mod connection;
 mod new_item_guess;
@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// A fold of at least this many rows is worth a checkpoint.
+/// A fold of entries with at least this total weight is worth a checkpoint.
 const WORTH_KEEPING: u64 = 1 << 14;
 
 /// The one writer of a queue on this node.
@@ -34,7 +34,7 @@ pub(crate) struct QueueWriter {
     store: Box<dyn Store>,
     queue: i64,
     pub(crate) replica: Replica,
-    /// The time of new entries.
+    /// Gives the time of new entries.
     clock: LogClock,
     /// Whether erased data may still be in the database's journal.
     needs_scrub: bool,
@@ -43,11 +43,14 @@ pub(crate) struct QueueWriter {
     /// Checkpoints to store between transactions.
     due: Vec<Checkpoint>,
     newcomers: NewItemGuess,
-    /// Since when the database cannot be reached, and when it was last tried.
+    /// Since when the database could not be reached, and when it was last tried; none if it is
+    /// reached.
     away: Option<(Instant, Instant)>,
-    /// Checkpoints that are stored with other contents, by another node or an earlier run.
+    /// Checkpoints that were found stored with other contents, by another node or an earlier run.
     pub(crate) mismatches: u64,
-    /// The size that no payload of the queue exceeds, in bytes.
+    /// In bytes, the largest payload above 64 KiB at opening, or the largest `max_payload` since if
+    /// that is more. A claim that fits into an answer even with payloads of this size is not
+    /// measured.
     largest: u64,
 }
 
@@ -77,8 +80,8 @@ impl QueueWriter {
         Ok(writer)
     }
 
-    /// Stores a checkpoint after a fold of `rows` rows, if that was long, so that the next start
-    /// need not repeat it.
+    /// Stores a checkpoint after a fold of the total weight `rows`, if that was long, so that the
+    /// next start need not repeat it.
     pub(crate) fn checkpoint_long_fold(&mut self, rows: u64) {
         if rows >= WORTH_KEEPING && !self.replica.learner.is_stale() {
             self.due.push(checkpoint_of(&self.replica.learner));
@@ -86,8 +89,7 @@ impl QueueWriter {
         }
     }
 
-    /// Whether a verdict could have been learnt for at least `since`, because its undo window has
-    /// ended.
+    /// Whether the undo window of a verdict ended at least `since` ago, so that it could be learnt.
     pub(crate) fn lesson_is_due(&mut self, since: Duration) -> bool {
         let Some(due) = self.replica.learner.lesson_due() else { return false };
         let due = due + i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2);
@@ -95,7 +97,7 @@ impl QueueWriter {
     }
 
     /// The time that an entry would have now. On a shared database it is reckoned from the last
-    /// look at the clock, without a round trip.
+    /// reading of the clock, without a round trip, if there was one.
     pub(crate) fn now(&mut self) -> i64 {
         let last = self.replica.live.at;
         let without = if self.store.is_shared() { self.clock.after(last) } else { None };
@@ -111,8 +113,8 @@ impl QueueWriter {
         self.replica.live.counts_at(now.max(self.replica.live.at))
     }
 
-    /// Writes a `settle` entry if the undo window of a verdict has ended: lessons are learnt with
-    /// the next entry, and a quiet queue may have none for hours. True if it wrote one.
+    /// Writes a `settle` entry if the undo window of a verdict has ended; true if it wrote one.
+    /// Verdicts are learnt with the next entry, and a quiet queue may have none for hours.
     pub(crate) fn settle(&mut self) -> Result<bool, Error> {
         let head = self.begin()?;
         let now = head.now.max(head.at);
@@ -167,8 +169,8 @@ impl QueueWriter {
         let mut answers = Vec::with_capacity(calls.len());
         let mut rest = calls;
         while !rest.is_empty() {
-            // A call that refers to earlier verdicts begins a new transaction, to find them in the
-            // tables.
+            // A call that depends on earlier verdicts begins a new transaction, so that it finds
+            // them in the tables.
             let many = rest
                 .iter()
                 .skip(1)
@@ -235,7 +237,8 @@ impl QueueWriter {
             self.store.prefetch(prefetch(calls, all_new));
         }
         if calls.iter().any(|call| matches!(call.request, Request::Clock)) {
-            // A request to set the clock vouches for it, so it is believed at once.
+            // Whoever sets the log's clock says that the database's clock is right, so that one is
+            // believed at once.
             self.trust_clock();
         }
         let head = match self.begin() {
@@ -273,8 +276,8 @@ impl QueueWriter {
     }
 
     /// Answers for a transaction that failed. If one call may be at fault, each gets a transaction
-    /// of its own. Otherwise all get the error. If items were wrongly assumed to be new, the caller
-    /// repeats all.
+    /// of its own. Otherwise all get the error. If items were wrongly assumed to be new, all get
+    /// the error too, and the caller repeats all.
     fn isolate_failure(
         &mut self,
         calls: &[Call],
@@ -296,7 +299,7 @@ impl QueueWriter {
     /// Learns an entry.
     fn learn(&mut self, event: &LogEvent) {
         if matches!(event.body, Body::Erase { .. }) {
-            // They may contain erased data.
+            // Checkpoints that are due may contain erased data.
             self.due.clear();
             self.needs_scrub = true;
         }
@@ -340,12 +343,14 @@ impl QueueWriter {
         let mut facts = RequestFacts::of(waiting, all_new, live, store, queue)?;
         live.seen_rewards = live.seen_rewards.or(facts.seen_rewards());
         let (mut writes, mut open): (Vec<EntryWrite>, Vec<PendingAnswer>) = Default::default();
-        // The first call of each idempotency key, and whether it made an entry.
+        // By idempotency key, the position of the first call with it, and whether that call made an
+        // entry.
         let mut here: HashMap<&str, (usize, bool)> = HashMap::new();
-        // Calls with the same key as an earlier call of this batch.
+        // Positions of calls whose key an earlier call of this transaction has, and of that earlier
+        // call.
         let mut twins: Vec<(usize, usize)> = Vec::new();
-        // Entries are applied one call late, so that the last one is applied while the database
-        // writes.
+        // Entries are applied when the next call is decided. So the last one is applied while the
+        // database writes it.
         let mut taken_in = 0;
         for (place, call) in calls.iter().enumerate() {
             if answers[place].is_some() {
@@ -366,7 +371,8 @@ impl QueueWriter {
                     continue;
                 }
             };
-            // Not remembered: reviewers poll empty queues often, and every poll would leave a row.
+            // Such an answer is not stored: reviewers poll empty queues often, and every poll would
+            // leave a row.
             let found_nothing = body.is_none() && matches!(call.request, Request::Claim { .. });
             if let Some(key) = call.idempotency.as_deref().filter(|_| !found_nothing) {
                 here.insert(key, (place, body.is_some()));
@@ -469,8 +475,8 @@ fn apply_writes(writes: &[EntryWrite], live: &mut LiveQueue, facts: &mut Request
     Ok(())
 }
 
-/// How many of the first items have payloads of at most `most` bytes together; at least one, if
-/// there are any.
+/// How many of the first items have payloads of at most `most` bytes together. At least one, if
+/// there are any items.
 fn count_that_fit(
     store: &mut dyn Store,
     queue: i64,
@@ -497,7 +503,7 @@ fn random_batch() -> i64 {
     RandomState::new().hash_one(Instant::now()).cast_signed()
 }
 
-/// Whether a request refers to verdicts given before.
+/// Whether deciding a request depends on earlier verdicts or decisions being in the tables.
 fn needs_earlier_verdicts(request: &Request) -> bool {
     match request {
         Request::Undo { .. } | Request::Erase { .. } | Request::Configure(_) => true,
@@ -509,7 +515,7 @@ fn needs_earlier_verdicts(request: &Request) -> bool {
 }
 
 /// Decides a request. A claim whose payloads are too large for an answer is decided again for as
-/// many items as fit, since fewer items have room for fewer random checks.
+/// many items as fit. With fewer items, fewer random checks may be among them.
 fn decided_within_limits(
     decider: &Decider<'_>,
     request: &Request,

@@ -1,17 +1,17 @@
-//! Guesses whether sent items are new, to save looking up their ids (on PostgreSQL, a fifth of the
-//! time of writing them). After some requests with new items only, the next are assumed to be new.
-//! If the database then refuses an existing id, nothing has happened, and the calls are decided
-//! again with a lookup.
+//! Guesses whether sent items are new, to save looking up their ids on a shared database. After
+//! some requests with new items only, the items of the next ones are assumed to be new. If the
+//! database then refuses an existing id, nothing has happened, and the calls are decided again with
+//! a lookup.
 
 use crate::Error;
 use crate::request::{Answer, Call, Rejected, Request};
 
-/// With fewer items than this the lookup costs nothing: it goes along on a round trip made anyway.
+/// With fewer items than this, the lookup costs nothing: a round trip that is made anyway does it.
 const MANY: usize = 256;
-/// After this many requests in a row that brought new items only, the next ones are assumed to.
+/// After this many requests in a row with new items only, the next items are assumed to be new.
 const SURE: u32 = 4;
 
-/// How many requests in a row brought new items only.
+/// Counts requests in a row that brought new items only.
 #[derive(Debug, Default)]
 pub(super) struct NewItemGuess {
     all_new_in_a_row: u32,
@@ -24,7 +24,7 @@ impl NewItemGuess {
         self.all_new_in_a_row >= SURE && calls.iter().map(items).sum::<usize>() >= MANY
     }
 
-    /// Notes how many items turned out to be new.
+    /// Notes from the answers whether the items turned out to be new.
     pub(super) fn note(&mut self, answers: &[Result<Answer, Error>]) {
         for answer in answers {
             if let Ok(Answer::Items { accepted, updated, unchanged, rejected, .. }) = answer {

@@ -35,7 +35,7 @@ impl QueueWriter {
         let live = &mut self.replica.live;
         live.expire_at(now);
         let seen = look(live, now);
-        // Only the next entry removes them for good.
+        // Only the next entry removes the ended leases for good.
         live.rollback();
         seen
     }
@@ -46,7 +46,7 @@ impl QueueWriter {
     }
 }
 
-/// Number, id and payload of items, in the order of `items`.
+/// Number, id and payload of items, in the order of `items`. Items that are not found are left out.
 pub(crate) fn in_order(
     store: &mut dyn Store,
     queue: i64,

@@ -1,4 +1,5 @@
-//! The queue writer's other answers: status, leases, verdicts, export and clean-up.
+//! Other questions that the queue writer answers: status, leases, verdicts and export; and
+//! clean-up.
 
 use super::{QueueWriter, count_that_fit};
 use crate::answers::{PendingAnswer, name_items};
@@ -31,8 +32,9 @@ impl QueueWriter {
         })
     }
 
-    /// The items that a reviewer holds, oldest claim first, as many as have `most` bytes of
-    /// payloads together, and the number of items left out.
+    /// The items that a reviewer holds, oldest claim first, and the number of items left out. Items
+    /// are left out if the payloads would have more than `most` bytes together; the first item is
+    /// not.
     pub(crate) fn held(&mut self, reviewer: &str, most: u64) -> Result<(Vec<ClaimedItem>, u64), Error> {
         let now = self.now();
         let live = &self.replica.live;
@@ -100,8 +102,8 @@ impl QueueWriter {
         tag_names(self.store.as_mut(), self.queue)
     }
 
-    /// Deletes expired payloads and remembered answers, by the log's time: one look at the clock
-    /// cannot tell whether the clock is right.
+    /// Deletes expired payloads and remembered answers of all queues, by the logs' time: one look
+    /// at the clock cannot tell whether the clock is right.
     pub(crate) fn tidy(&mut self) -> Result<(), Error> {
         tidy(self.store.as_mut(), false)
     }

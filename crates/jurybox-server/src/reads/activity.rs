@@ -23,16 +23,16 @@ pub struct ActivityEntry {
     pub kind: &'static str,
     /// The reviewer, if the entry is about one.
     pub reviewer: Option<String>,
-    /// The ids of the items it is about.
+    /// The ids of the items it is about, without erased ones.
     pub items: Vec<String>,
-    /// The number of items it is about, erased ones included.
+    /// The number of items it is about, including erased ones.
     pub many: u64,
     /// Its verdicts: id, item, reviewer, source, reward, and the item's final reward if the verdict
-    /// decides it.
+    /// decides it. Verdicts on erased items are left out.
     pub verdicts: Vec<(String, String, String, VerdictSource, f64, Option<f64>)>,
-    /// The id of the verdict that was taken back.
+    /// The id of the verdict that it took back.
     pub undone: Option<String>,
-    /// The new configuration, if it changed.
+    /// The configuration that it created or changed.
     pub config: Option<Config>,
     /// The changed settings by name, with their new values; null for a setting that was removed.
     pub changed: BTreeMap<String, Value>,
@@ -40,12 +40,12 @@ pub struct ActivityEntry {
     pub reason: Option<String>,
 }
 
-/// Entries read at a time.
+/// Log entries read at a time.
 const STEP: u64 = 16;
 
 impl Queue {
     /// At most `limit` log entries after `after`. There are fewer if they are about very many
-    /// items, but at least one if there is any.
+    /// items, but at least one if there is any and `limit` is not 0.
     pub fn activity(&self, after: u64, limit: usize) -> Result<Vec<ActivityEntry>, Error> {
         self.read_separately(|store, queue, head| {
             let until = head.seq.min(after.saturating_add(limit as u64));
@@ -62,7 +62,7 @@ impl Queue {
                 }
                 for event in read {
                     let about = numbers_of(&event.body);
-                    // A single entry may exceed the limit.
+                    // The first entry is taken however many items it is about.
                     if !events.is_empty() && numbers.len() + about.len() > MOST_AT_ONCE {
                         break 'page;
                     }
@@ -92,7 +92,7 @@ impl Queue {
 
 impl Queue {
     /// The history of the item with this number, newest first, at most `most` entries. Each names
-    /// this item only. Extended leases, and releases without a reason, are left out.
+    /// this item only. Extensions of leases, and releases without a reason, are left out.
     pub fn item_activity(&self, n: u64, most: usize) -> Result<Vec<ActivityEntry>, Error> {
         self.read_separately(|store, queue, head| {
             let (history, _) = set_up(store, queue, head.seq)?;
@@ -104,7 +104,7 @@ impl Queue {
                         Body::Undo { verdict, .. } => store.taken_back(queue, *verdict, seq)?,
                         _ => None,
                     };
-                    // Other items of the entry are not counted.
+                    // Counts this item only.
                     activity.push(ActivityEntry { undone, many: 1, ..told(event, &ids) });
                 }
             }
@@ -113,8 +113,8 @@ impl Queue {
     }
 }
 
-/// Fills in the settings that each entry changed, by comparing the bodies of all configuration
-/// entries.
+/// Fills in the settings that each entry changed, by comparing `bodies`: those of all `create` and
+/// `configure` entries so far.
 pub(super) fn note_changes(activity: &mut [ActivityEntry], bodies: &[(u64, String)]) -> Result<(), Error> {
     let mut before = Value::Null;
     for (seq, body) in bodies {

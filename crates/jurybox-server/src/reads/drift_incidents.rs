@@ -1,9 +1,9 @@
-//! When each drift alarm was raised, reconstructed from the log, so that every node finds the same
-//! at any time.
+//! When each drift alarm was raised: the entry is searched in the log, so that all nodes find the
+//! same one.
 //!
-//! An alarm says since when an evaluator has changed, as estimated now. This estimate becomes less
-//! exact the longer ago the change was, and moves. Fixed are the log entry with which the alarm was
-//! raised, and the estimate at that entry.
+//! An alarm contains an estimate of when its evaluator changed. Later models estimate this time
+//! again, and less exactly, so the estimate moves. An incident therefore keeps the entry that
+//! raised its alarm, and the estimate at that entry.
 
 use crate::Error;
 use crate::learner::Learner;
@@ -19,11 +19,11 @@ use std::sync::MutexGuard;
 /// The log entry that raised an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlarmOnset {
-    /// The first entry whose model has the alarm, and every later model too.
+    /// The entry whose model first had the alarm, which has lasted since.
     pub entry: u64,
     /// The time of that entry, in microseconds since 1970.
     pub at: i64,
-    /// Since when the evaluator had changed by the model of that entry, in microseconds since 1970.
+    /// When the evaluator changed, as estimated at that entry, in microseconds since 1970.
     pub since: i64,
 }
 
@@ -32,14 +32,14 @@ pub struct AlarmOnset {
 pub struct DriftIncident {
     /// The evaluator.
     pub evaluator: String,
-    /// When it was detected.
+    /// When its alarm was raised.
     pub raised: AlarmOnset,
     /// When the alarm was found to be over, in microseconds since 1970; None while it lasts.
     pub over: Option<i64>,
 }
 
-/// A change of an evaluator according to a fit: it took place between two times, in seconds
-/// since 1970.
+/// A change of an evaluator according to a fit: it took place between `since` and `until`, in
+/// seconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EvaluatorChange {
     evaluator: String,
@@ -48,8 +48,7 @@ struct EvaluatorChange {
 }
 
 impl EvaluatorChange {
-    /// Whether two fits report the same change: their periods overlap, because both contain its
-    /// true time.
+    /// Whether two fits may report the same change: their periods overlap.
     fn is(&self, other: &EvaluatorChange) -> bool {
         self.evaluator == other.evaluator && self.since <= other.until && other.since <= self.until
     }
@@ -58,18 +57,18 @@ impl EvaluatorChange {
 /// The changes known so far.
 #[derive(Default)]
 pub(crate) struct DriftHistory {
-    /// The last model that was examined; None before the first.
+    /// The newest model that was examined; None before the first.
     model: Option<u64>,
-    /// Changes with an alarm in that model, each with its onset; None if that could not be found.
+    /// The changes with an alarm in `model`, each with its onset; None if no onset could be found.
     stand: Vec<(EvaluatorChange, Option<AlarmOnset>)>,
     /// Changes whose alarm is over, oldest first.
     over: Vec<(EvaluatorChange, DriftIncident)>,
 }
 
 impl DriftHistory {
-    /// An incident that is reported again is reopened with its original onset; of several that
-    /// match, the last one. A reported change that matches a current one reopens nothing, even if
-    /// its period has grown to cover an earlier incident.
+    /// Reopens incidents that `told` reports again, with their original onsets. If several
+    /// incidents match a change, the last one is reopened. A change that matches a current one
+    /// reopens none, even if its period has grown to cover an earlier incident.
     fn bring_back(&mut self, told: &[EvaluatorChange]) {
         for change in told {
             if self.stand.iter().any(|(other, _)| other.is(change)) {
@@ -83,16 +82,17 @@ impl DriftHistory {
     }
 }
 
-/// Rounds between two fits in the first search; the second search fits after each round.
+/// Rounds between two fits in the coarse search. The fine search fits after each round.
 const STEP: u64 = 16;
-/// Checkpoints that are searched for changes that are over; below, changes that are kept.
+/// Checkpoints that are searched for changes that are over.
 const ASKED: usize = 50;
+/// Changes that are over and are kept.
 const REMEMBERED: usize = 100;
 
 impl Queue {
-    /// All detected changes, newest first: those with an alarm in `model`, and those whose alarm is
-    /// over. Changes that were over before the service started are known as far as checkpoints show
-    /// them.
+    /// The detected changes, newest first: those that have an alarm, by `model` or a newer one
+    /// examined before, and those whose alarm is over. Changes that were over before the service
+    /// started are found only at checkpoints.
     pub fn drift_incidents(&self, model: &RankingModel) -> Result<Vec<DriftIncident>, Error> {
         let known = self.known(model)?;
         let stands = |(change, raised): &(EvaluatorChange, Option<AlarmOnset>)| {
@@ -104,7 +104,8 @@ impl Queue {
         Ok(all)
     }
 
-    /// The onset of each of these alarms of a model; None if it cannot be found.
+    /// The onset of each of these alarms of a model; None if it cannot be found, or if the alarm is
+    /// about the rewards.
     pub(super) fn raised(
         &self,
         model: &RankingModel,
@@ -119,10 +120,10 @@ impl Queue {
         Ok(alarms.iter().map(of).collect())
     }
 
-    /// The known changes, updated by this model.
+    /// The known changes, after this model was examined.
     fn known(&self, model: &RankingModel) -> Result<MutexGuard<'_, DriftHistory>, Error> {
         let mut known = self.known_alarms();
-        // An older model adds nothing.
+        // A model that is not newer adds nothing.
         if known.model.is_some_and(|last| last >= model.model) {
             return Ok(known);
         }
@@ -174,8 +175,7 @@ fn changed(fitted: &Fitted, alarm: &Alarm) -> Option<EvaluatorChange> {
     Some(EvaluatorChange { evaluator, since: alarm.since, until: alarm.until })
 }
 
-/// The evaluators' changes in a fit, each once. Which statistic shows a change may differ between
-/// fits.
+/// The evaluators' changes in a fit, each once, because several alarms may report the same change.
 fn changes(fitted: &Fitted) -> Vec<EvaluatorChange> {
     let mut all: Vec<EvaluatorChange> = Vec::new();
     for change in fitted.alarms().iter().filter_map(|alarm| changed(fitted, alarm)) {
@@ -186,14 +186,15 @@ fn changes(fitted: &Fitted) -> Vec<EvaluatorChange> {
     all
 }
 
-/// For each of these changes, since when the evaluator has changed by a fit, in seconds since 1970;
-/// None if the fit has no such alarm.
+/// For each change in `asked`, the earliest time at which a fit reports it, in seconds since 1970;
+/// None if the fit does not report it.
 fn since(fitted: &Fitted, asked: &[EvaluatorChange]) -> Vec<Option<u64>> {
     let told = changes(fitted);
     asked.iter().map(|one| told.iter().filter(|other| other.is(one)).map(|other| other.since).min()).collect()
 }
 
-/// Changes with an alarm at a checkpoint, but neither at a later one nor in the last model.
+/// Changes with an alarm at one of the last checkpoints, but neither at a later one nor in the last
+/// model.
 fn over(
     store: &mut dyn Store,
     queue: i64,
@@ -224,8 +225,8 @@ fn over(
     Ok(drift_incidents)
 }
 
-/// Finds the onset of each alarm: between the last checkpoint without it and the next one, or entry
-/// `until`.
+/// Finds the onset of each alarm between the last checkpoint without it and the next checkpoint, or
+/// entry `until`.
 fn search(
     store: &mut dyn Store,
     queue: i64,
@@ -268,8 +269,8 @@ fn between(
     };
     let (begun, end) = before_each(store, queue, start, to, asked)?;
     let begun = if end < to {
-        // A verdict was revised on the way, so the log is folded again with what is known at the
-        // end.
+        // Learnt facts were revised on the way, so the log is folded again with the facts known at
+        // the end.
         let mut again = beginning(store, queue, to, None)?;
         if let Some(checkpoint) = from {
             follow(store, queue, &mut again, checkpoint.seq, u64::MAX, &mut |_| Ok(true))?;
@@ -297,8 +298,8 @@ fn between(
     Ok(raised)
 }
 
-/// The learner a few rounds before the onset of each alarm that lasts until the end; and the entry
-/// up to which the log could be folded.
+/// For each alarm, the learner about `STEP` rounds before the onset, if the alarm lasts until the
+/// end. Also the entry up to which the log could be folded.
 fn before_each(
     store: &mut dyn Store,
     queue: i64,
@@ -321,8 +322,8 @@ fn before_each(
     Ok((begun, learner.seq()))
 }
 
-/// Folds the log up to an entry, and calls `look` after every `step` rounds and at the end, until
-/// it returns false. Ends early if a learnt verdict is revised.
+/// Folds the log up to an entry. Calls `look` after every `step` rounds and at the end, until it
+/// returns false. Ends early if learnt facts are revised.
 fn follow(
     store: &mut dyn Store,
     queue: i64,
@@ -389,7 +390,7 @@ mod tests {
     fn what_is_told_of_again_was_not_over() {
         let all = vec![over(1, 10, 20), over(2, 18, 30), over(3, 50, 60)];
         let mut known = DriftHistory { over: all, ..DriftHistory::default() };
-        // Two statistics of one evaluator report one change with slightly different periods.
+        // Two statistics report one change of an evaluator with slightly different periods.
         known.bring_back(&[change(15, 25), change(16, 24)]);
         assert_eq!(entries(&known), (vec![2], vec![1, 3]));
     }

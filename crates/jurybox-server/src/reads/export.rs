@@ -1,7 +1,7 @@
-//! Export of a queue: all items with their verdicts, page by page.
+//! Export of a queue: all items that were not erased, with their verdicts, page by page.
 //!
-//! Each page is consistent in itself. A slow export of a large queue blocks neither the database
-//! nor other users.
+//! Each page is read from one snapshot, but later pages from later ones. So a slow export of a
+//! large queue blocks neither the database nor other users.
 
 use crate::error::corrupt;
 use crate::event::VerdictSource;
@@ -14,18 +14,18 @@ use crate::{Error, Tags};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
-/// An item with everything known of it.
+/// An item with its verdicts and skips.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedItem {
     /// The id of the item.
     pub id: String,
     /// When it arrived, in microseconds since 1970.
     pub arrived: i64,
-    /// When it becomes due and goes before all others, in microseconds since 1970.
+    /// From when it is picked before items that are not due, in microseconds since 1970.
     pub due: Option<i64>,
     /// The probability with which it was chosen for a random check on arrival; None if it was not.
     pub random_check: Option<f64>,
-    /// Whether it can no longer be claimed.
+    /// Whether it is closed, so that it can no longer be claimed.
     pub closed: bool,
     /// Its scores, in the order of the present evaluators.
     pub scores: Vec<Option<f64>>,
@@ -33,11 +33,11 @@ pub struct ExportedItem {
     pub tags: Tags,
     /// Its payload, shown to reviewers, as JSON.
     pub payload: Option<String>,
-    /// The reward that people decided; None if they have not, even if a rule has.
+    /// The reward that people decided; None if they have not, even if a rule has decided.
     pub reward: Option<f64>,
     /// The valid verdicts on it, in log order.
     pub verdicts: Vec<ExportedVerdict>,
-    /// Who skipped it and why, in log order; erasing an item erases the reasons.
+    /// Who skipped it and why, in log order. Erasing the item would erase the reasons.
     #[serde(default)]
     pub skips: Vec<SkippedItem>,
 }
@@ -58,24 +58,24 @@ pub struct ExportedVerdict {
     /// The note, if one was written.
     #[serde(default)]
     pub note: Option<String>,
-    /// The claim that it answers; None if the reviewer had not claimed the item.
+    /// The claim that it answers, if any.
     pub pick: Option<ExportedPick>,
     /// When it arrived, in microseconds since 1970.
     pub given: i64,
-    /// When it was given according to the sender, in microseconds since 1970.
+    /// When it was given according to its sender, in microseconds since 1970.
     pub observed: Option<i64>,
     /// Whether it determines the item's reward.
     pub decides: bool,
-    /// Whether the reviewer judged the item before, in a verdict taken back or revised. Such a
-    /// reviewer may have seen the item's value in between.
+    /// Whether it replaces an earlier verdict, or its reviewer had given one that was taken back or
+    /// revised. Such a reviewer may have seen the item's value before.
     #[serde(default)]
     pub seen: bool,
 }
 
-/// The claim that gave an item to a reviewer.
+/// The claim or the undo that gave an item to a reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ExportedPick {
-    /// The log entry of the claim, which is the token of its verdict.
+    /// Its log entry, which a verdict on the item names as its token.
     pub token: u64,
     /// When it was claimed, in microseconds since 1970.
     pub claimed: Option<i64>,
@@ -83,15 +83,15 @@ pub struct ExportedPick {
     pub probability: f64,
     /// Whether it was picked at random, as a random check.
     pub explored: bool,
-    /// The log entry up to which the ranking model had learnt; None if the item returned because a
-    /// verdict was taken back.
+    /// The log entry up to which the ranking model had learnt; None if an undo gave the item back
+    /// to the reviewer.
     pub model: Option<u64>,
 }
 
 /// A page of items, in order of arrival.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExportPage {
-    /// The evaluators of the scores.
+    /// The names of the present evaluators, in the order of the scores.
     pub evaluators: Vec<String>,
     /// The items; erased ones are left out.
     pub items: Vec<ExportedItem>,
@@ -104,12 +104,13 @@ pub(crate) struct VerdictRecord {
     pub(crate) verdict: VerdictRow,
     /// When it arrived.
     pub(crate) given: i64,
-    /// The model that ranked its item; below, when the item was claimed.
+    /// The log entry up to which the model had learnt that ranked its item.
     pub(crate) model: Option<u64>,
+    /// When its item was claimed.
     pub(crate) claimed: Option<i64>,
     /// The note, if one was written.
     pub(crate) note: Option<String>,
-    /// Whether the reviewer judged the item before.
+    /// Whether the reviewer may have seen the item's value, as in [`ExportedVerdict::seen`].
     pub(crate) seen: bool,
 }
 
@@ -121,12 +122,12 @@ pub(crate) struct ItemRecord {
 }
 
 impl Queue {
-    /// One page of the export: items numbered `after + 1` to `after + many`, with their verdicts.
+    /// One page of the export: the items numbered `after + 1` to `after + many`.
     pub fn export_page(&self, after: u64, many: u64) -> Result<ExportPage, Error> {
         self.read_separately(|store, queue, head| page(store, queue, head, after, many))
     }
 
-    /// The names of all tags that items have, in alphabetical order.
+    /// The names of all tags of items that were not erased, in alphabetical order.
     pub fn tag_names(&self) -> Result<Vec<String>, Error> {
         self.read_separately(|store, queue, _| tag_names(store, queue))
     }
@@ -191,7 +192,7 @@ pub(crate) fn page(
     Ok(ExportPage { evaluators, items, next: (last < all).then_some(last) })
 }
 
-/// Items that a lowered quorum decided, with the entry and the reward. No verdict records that.
+/// Items that a lowered quorum decided, with the entry and the reward. No verdict records them.
 fn decided_by_quorum(
     store: &mut dyn Store,
     queue: i64,

@@ -1,9 +1,9 @@
-//! The influence of each evaluator at a time: its weight times the standard deviation of its scores
-//! then.
+//! The influence of each evaluator at a time: its weight times the standard deviation of its latest
+//! scores. For a regression this is called a standardised coefficient.
 //!
-//! A weight refers to the evaluator's own unit, which changes when the evaluator does. So the
-//! standard deviation is that of the last items to arrive. Over all items, an evaluator that has
-//! just become ten times as noisy would seem unchanged.
+//! A weight depends on the unit of an evaluator's scores, but the influence does not. The standard
+//! deviation is that of the last items to arrive. Over all items, an evaluator that has just become
+//! ten times as noisy would seem unchanged.
 
 use super::model::deviation;
 use crate::Error;
@@ -13,8 +13,8 @@ use crate::service::Queue;
 use crate::store::{Store, set_up};
 use jurybox::Evaluators;
 
-/// Items from which the standard deviation is computed, about 32 rounds: it is then known to a few
-/// percent, and scores before a change are soon gone.
+/// Items from which the standard deviation is computed: 32 rounds of 64. For normal scores its
+/// relative error is 1.6%, and scores before a change are soon gone.
 const RECENT: u64 = 2048;
 
 /// The influence of each evaluator at a time.
@@ -22,13 +22,14 @@ const RECENT: u64 = 2048;
 pub struct EvaluatorInfluence {
     /// The time, in microseconds since 1970.
     pub at: i64,
-    /// By evaluator: the amount by which a score one standard deviation higher raised an item's
-    /// value; NaN if unknown.
+    /// By evaluator: how much a score one standard deviation higher raised an item's value. NaN if
+    /// unknown.
     pub pulls: Vec<(String, f64)>,
 }
 
 impl Queue {
-    /// The influences at each stored checkpoint, oldest first.
+    /// The influences at each stored checkpoint, oldest first. Checkpoints without weights are left
+    /// out.
     pub fn influences(&self) -> Result<Vec<EvaluatorInfluence>, Error> {
         self.read_separately(|store, queue, head| {
             let arrivals = store.arrivals(queue)?;
@@ -50,7 +51,7 @@ impl Queue {
         })
     }
 
-    /// The influences by a model now; None if its policy has no weights.
+    /// The present influences by a model; None if its policy has no weights.
     pub fn influence_by(&self, model: &RankingModel) -> Result<Option<EvaluatorInfluence>, Error> {
         let Some((sitting, weights)) = model.seats() else { return Ok(None) };
         self.read_separately(|store, queue, head| {
@@ -70,7 +71,7 @@ fn pulls(evaluators: &Evaluators, weights: &[f64], spreads: &[Option<f64>]) -> V
 }
 
 /// The standard deviation of each evaluator's scores over the last items up to number `last`; None
-/// with fewer than two.
+/// with fewer than two scores.
 pub(super) fn spreads(
     store: &mut dyn Store,
     queue: i64,

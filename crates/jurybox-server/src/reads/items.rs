@@ -27,7 +27,7 @@ pub enum ItemState {
 /// An item in a list.
 #[derive(Debug, Clone)]
 pub struct ListedItem {
-    /// Its number, from which the next page can start.
+    /// Its number, after which the next page can start.
     pub n: u64,
     /// The id of the item.
     pub id: String,
@@ -35,13 +35,13 @@ pub struct ListedItem {
     pub arrived: i64,
     /// Its state.
     pub stands: ItemState,
-    /// Its present value, if it is open.
+    /// Its present value, if it is open and the queue is ranked.
     pub value: Option<f64>,
     /// Its scores, in the order of the queue's evaluators.
     pub scores: Vec<Option<f64>>,
     /// Its tags.
     pub tags: Tags,
-    /// When it becomes due and goes before all others, in microseconds since 1970.
+    /// From when it is picked before items that are not due, in microseconds since 1970.
     pub due: Option<i64>,
 }
 
@@ -58,7 +58,8 @@ pub struct VerdictOnItem {
     pub label: Option<String>,
     /// The note, if one was written.
     pub note: Option<String>,
-    /// Whether the reviewer judged the item before, in a verdict taken back or revised.
+    /// Whether it replaces an earlier verdict, or its reviewer had given one that was taken back or
+    /// revised.
     pub seen: bool,
 }
 
@@ -71,7 +72,7 @@ pub struct ExplainedItem {
     pub payload: Option<crate::Json>,
     /// The valid verdicts on it.
     pub verdicts: Vec<VerdictOnItem>,
-    /// The reviewers who hold it, and until when.
+    /// The reviewers who hold it, and until when, in microseconds since 1970.
     pub leases: Vec<(String, i64)>,
     /// The probability with which it was chosen for a random check; None if it was not.
     pub random_check: Option<f64>,
@@ -86,7 +87,8 @@ pub struct ExplainedItem {
 }
 
 impl Queue {
-    /// Free items by value, from rank `from` on; and the model that ranks them.
+    /// Free items by value, best first, after the first `from`; and the log entry up to which the
+    /// ranking model has learnt, 0 if the queue is not ranked.
     pub fn ranked_items(
         &self,
         filter: Filter,
@@ -102,7 +104,7 @@ impl Queue {
         Ok((model, self.filled(&seen)?))
     }
 
-    /// Items in order of arrival, after number `after`; erased ones are left out.
+    /// The items numbered `after + 1` to `after + limit`; erased ones are left out.
     pub fn list_items(&self, after: u64, limit: usize) -> Result<Vec<ListedItem>, Error> {
         let seen = self.read(move |writer| {
             let now = writer.now();
@@ -115,7 +117,7 @@ impl Queue {
 
     fn filled(&self, seen: &ItemSnapshot) -> Result<Vec<ListedItem>, Error> {
         let rows = self.read_separately(|store, queue, head| {
-            // The database may be a few entries ahead of the snapshot.
+            // The database may have a few entries more than the snapshot.
             let (history, _) = set_up(store, queue, head.seq)?;
             seen.filled(store, queue, (&history, head.seq))
         })?;
@@ -129,14 +131,14 @@ impl Queue {
     }
 }
 
-/// The state of items in memory, taken on the writer's thread. Their rows are read on another
-/// thread.
+/// The state of items in memory, taken on the writer's thread. Lists read the items' rows on
+/// another thread.
 struct ItemSnapshot {
-    /// For each item: its number, whether it is leased, and its value.
+    /// For each item: its number, whether it is leased, and its value if it has one.
     items: Vec<(u64, bool, Option<f64>)>,
 }
 
-/// An item with further cells of its row.
+/// An item with its payload and random check.
 struct Row {
     item: ListedItem,
     /// Its payload.
@@ -225,9 +227,9 @@ impl QueueWriter {
             predicted = match level {
                 Some(level) => {
                     let one = ranking.fitted.predict(&scores, level)?.and_then(|mut all| all.pop());
-                    // With fewer than two rewards the interval is infinite and is not shown.
+                    // With fewer than two rewards the interval is infinite, and is not shown.
                     let one = one.filter(|one| one.half_width().is_finite());
-                    // Predictions are linear and may exceed the reward scale.
+                    // Predictions may exceed the reward scale.
                     one.map(|one| match &live.config.reward {
                         Some(scale) => clamped(one, scale.lowest, scale.highest),
                         None => one,

@@ -1,7 +1,7 @@
 //! Pages of the activity log that name only the first items of each entry.
 //!
-//! An entry may be about thousands of items. A page shows their number and the first few, and reads
-//! only the rows of these.
+//! An entry may be about thousands of items. A page shows their number and names the first few, and
+//! reads only the rows of these few.
 
 use super::ActivityEntry;
 use super::activity::note_changes;
@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 impl Queue {
     /// The log entries after `after`, up to `until`, of the `wanted` kinds. Each names at most its
-    /// first `named` items and verdicts; [`many`](ActivityEntry::many) counts all. The verdict that
-    /// an `undo` took back is not named.
+    /// first `named` items and verdicts; [`many`](ActivityEntry::many) counts all items. Entries
+    /// that took a verdict back do not name it.
     pub fn log_page(
         &self,
         after: u64,
@@ -124,7 +124,7 @@ impl EntryDigest {
         self.items.iter().copied()
     }
 
-    /// The entry with the ids of its items; erased ones are left out.
+    /// The entry with the ids of its items; erased items are left out.
     fn told(self, ids: &HashMap<u64, String>) -> ActivityEntry {
         let EntryDigest { mut activity, items, given } = self;
         activity.items = items.iter().filter_map(|n| ids.get(n).cloned()).collect();

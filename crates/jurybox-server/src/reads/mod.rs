@@ -1,9 +1,9 @@
-//! Reading a queue while it is served; nothing here changes anything, except for the use and the
-//! deletion of keys and queues.
+//! Reading a queue while it is served. Only [`Service::use_key`] and [`Service::delete`] change
+//! anything.
 //!
-//! Reads of the state in memory run on the writer's thread between transactions and must be short.
-//! Longer ones copy that state, which is cheap, and continue on another thread. Pages of items and
-//! of the log are read over separate connections, so that claims never wait for them.
+//! Reads of the state in memory run on the writer's thread between transactions, and must be short.
+//! Longer reads copy this state, which is cheap, and continue on another thread. Pages of items and
+//! of the log are read over separate connections, so that claims do not wait for them.
 
 mod activity;
 mod drift_incidents;
@@ -42,8 +42,8 @@ use crate::service::{Queue, Service};
 use crate::store::{LogHead, Purpose, Store};
 
 impl Queue {
-    /// The items that a reviewer holds, oldest claim first, as many as fit into an answer; and the
-    /// number of the others.
+    /// The items that a reviewer holds, oldest claim first, as many as fit into an answer; and how
+    /// many more there are.
     pub fn held(&self, reviewer: &str) -> Result<(Vec<ClaimedItem>, u64), Error> {
         let reviewer = reviewer.to_string();
         self.read(move |writer| writer.look_up(|writer| writer.held(&reviewer, MOST_BYTES)))?
@@ -56,7 +56,7 @@ impl Queue {
     }
 
     /// Runs a read on a snapshot of the database, over a read connection and on the caller's
-    /// thread.
+    /// thread. After a database error it reconnects and tries once more.
     fn read_separately<T>(
         &self,
         read: impl Fn(&mut dyn Store, i64, LogHead) -> Result<T, Error>,
@@ -74,7 +74,7 @@ impl Queue {
             told
         };
         let told = match ask(store.as_mut()) {
-            // The idle connection may have been lost.
+            // A connection that was idle may have been lost.
             Err(Error::Database(_)) => store.reconnect().and_then(|()| ask(store.as_mut())),
             told => told,
         };

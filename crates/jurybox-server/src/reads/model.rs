@@ -34,35 +34,37 @@ pub struct EvaluatorSummary {
     pub name: String,
     /// Whether it is muted: its scores do not count for the order.
     pub muted: bool,
-    /// Its fixed weight, if weights are fixed. They determine the order, while the model keeps
-    /// learning its own.
+    /// Its fixed weight, if weights are fixed. Fixed weights determine the order, while the model
+    /// keeps learning weights.
     pub fixed: Option<f64>,
-    /// The amount by which one unit of its score raises an item's value, if the policy can tell.
+    /// How much one unit of its score raises an item's value, if the policy can tell.
     pub weight: Option<f64>,
     /// The 90% interval of the weight ([`Fitted::weight_intervals`]); None if the policy, or the
     /// verdicts so far, cannot tell.
     pub interval: Option<Interval>,
     /// Its noise level, if the policy estimates one.
     pub noise: Option<f64>,
-    /// The share of all items that it has scored; None without items.
+    /// The share of a sample of all items that it has scored; None without items.
     pub coverage: Option<f64>,
-    /// The standard deviation of its scores over the last items.
+    /// The standard deviation of its scores over the last items; None with fewer than two scores.
     pub spread: Option<f64>,
-    /// The evaluator whose scores correlate most with its own over all items, and the correlation.
+    /// The evaluator whose scores have the strongest correlation with its own over a sample of all
+    /// items, and the correlation. None with more than 100 evaluators.
     pub closest: Option<(String, f64)>,
-    /// Its drift alarms, oldest change first.
+    /// Its drift alarms.
     pub alarms: Vec<Alarm>,
     /// The onset of each of these alarms; None if the log cannot tell.
     pub raised: Vec<Option<AlarmOnset>>,
 }
 
-/// Items from which correlations are computed.
+/// The least number of items in a sample, if the queue has as many; a sample has less than twice
+/// this number.
 const SAMPLE: u64 = 20_000;
-/// The number of evaluators above which pairs are not compared.
+/// With more evaluators than this, pairs are not compared.
 const MOST_COMPARED: usize = 100;
 
 impl Queue {
-    /// The model that ranks now.
+    /// The model that ranks now. [`Error::Conflict`] if the queue is not ranked yet.
     pub fn model(&self) -> Result<RankingModel, Error> {
         self.read(|writer| {
             let live = &writer.replica.live;
@@ -76,9 +78,9 @@ impl Queue {
         })?
     }
 
-    /// What is known of each evaluator by a model and by a sample of all items. Open items alone
-    /// would mislead: picking leaves those on which evaluators disagree. The standard deviation is
-    /// that of the last items.
+    /// What is known of each evaluator by a model and by a sample of all items. A sample of open
+    /// items would mislead, because picking leaves items on which evaluators disagree. Standard
+    /// deviations are those of the last items.
     pub fn evaluator_summaries(&self, model: &RankingModel) -> Result<Vec<EvaluatorSummary>, Error> {
         let sampled = self.sampled(&model.config.evaluators)?;
         let mut evaluated = model.evaluators(&sampled.rows, &sampled.spreads);
@@ -101,8 +103,8 @@ impl Queue {
         read
     }
 
-    /// The ids of the best `k` free items by the present settings, and by changed ones. For the
-    /// latter the log is folded again on a copy, while the queue continues.
+    /// The ids of the best `k` free items by the present settings, and by changed ones. For changed
+    /// settings the log is folded again, while the queue continues.
     pub fn preview(&self, change: ConfigChange, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
         let (_, now) = self.ranked_items(Filter::default(), 0, k)?;
         let _place = self.read_pool().place(ReadLength::Long)?;
@@ -154,7 +156,7 @@ impl RankingModel {
         Fraction::try_from(0.9).map(|level| self.fitted.reviewers(level)).unwrap_or_default()
     }
 
-    /// Alarms about the rewards rather than an evaluator.
+    /// Alarms about the rewards, not about an evaluator.
     pub fn redefined(&self) -> impl Iterator<Item = &Alarm> {
         self.fitted.alarms().iter().filter(|alarm| alarm.evaluator.is_none())
     }
@@ -165,7 +167,7 @@ impl RankingModel {
     }
 }
 
-/// The scores of evenly spaced items, in the order of the model's evaluators.
+/// The scores of evenly spaced items, in the order of the evaluators `sitting`.
 fn sample(
     store: &mut dyn Store,
     queue: i64,
@@ -196,26 +198,26 @@ pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
 }
 
 impl EvaluatorSummary {
-    /// Since when the evaluator has changed by one of its alarms, in microseconds since 1970. It is
-    /// the estimate at the alarm's onset, because later estimates move.
+    /// When the evaluator changed by one of its alarms, in microseconds since 1970. It is the
+    /// estimate at the alarm's onset if that is known, because later estimates move.
     pub fn since(&self, alarm: usize) -> Option<i64> {
         let said = self.alarms.get(alarm)?.since.cast_signed().saturating_mul(1_000_000);
         Some(self.raised.get(alarm).copied().flatten().map_or(said, |raised| raised.since))
     }
 
-    /// When the evaluator last changed; None without alarms.
+    /// When the evaluator last changed, in microseconds since 1970; None without alarms.
     pub fn changed_since(&self) -> Option<i64> {
         (0..self.alarms.len()).filter_map(|alarm| self.since(alarm)).max()
     }
 
-    /// The positions of the alarms about its last change.
+    /// The positions of the alarms about the evaluator's last change.
     pub fn last_change(&self) -> Vec<usize> {
         let last = self.changed_since();
         (0..self.alarms.len()).filter(|alarm| self.since(*alarm) == last).collect()
     }
 
-    /// The amount by which a score one standard deviation higher raises an item's value, 0 while
-    /// muted. Unlike weights, which depend on units, these can be compared.
+    /// How much a score one standard deviation higher raises an item's value; 0 while muted. Unlike
+    /// weights, this does not depend on units, and can be compared.
     pub fn pull(&self) -> Option<f64> {
         let weight = if self.muted { 0.0 } else { self.fixed.or(self.weight)? };
         Some(weight * self.spread?).filter(|pull| pull.is_finite())
@@ -254,7 +256,7 @@ impl RankingModel {
 
     fn evaluators(&self, rows: &[Vec<f64>], spreads: &[Option<f64>]) -> Vec<EvaluatorSummary> {
         let evaluators = &self.config.evaluators;
-        // A fit for earlier evaluators does not apply to these.
+        // A fit for earlier evaluators does not apply to the present ones.
         let fits = self.fitted.evaluators() == evaluators;
         let level = Fraction::try_from(0.9).ok();
         let weights = self.fitted.weights().filter(|_| fits);
@@ -292,8 +294,7 @@ impl RankingModel {
     }
 }
 
-/// For each column: the share of rows that have a value, and the column with the strongest
-/// correlation.
+/// For each column: the share of rows with a value, and the column with the strongest correlation.
 #[expect(clippy::type_complexity, reason = "one of each kind for every evaluator")]
 fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(usize, f64)>>) {
     let there = |at: usize| rows.iter().filter(|row| !row[at].is_nan()).count() as f64;
@@ -326,8 +327,8 @@ pub(super) fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count >= 2.0).then(|| (sum / (count - 1.0)).sqrt())
 }
 
-/// The correlation of two columns over rows with both values; None with fewer than three, or if one
-/// is constant.
+/// Pearson's correlation of two columns over rows with both values. None with fewer than three such
+/// rows, or if a column is constant over them.
 fn correlation(rows: &[Vec<f64>], a: usize, b: usize) -> Option<f64> {
     let pairs = || rows.iter().map(|row| (row[a], row[b])).filter(|(x, y)| !x.is_nan() && !y.is_nan());
     let (mut count, mut mean_x, mut mean_y) = (0.0, 0.0, 0.0);

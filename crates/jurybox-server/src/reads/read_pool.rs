@@ -15,12 +15,12 @@ pub(crate) enum ReadLength {
     Long,
 }
 
-/// The number of short and of long reads at a time. Long reads do not delay short ones.
+/// The most short and the most long reads at a time. Long reads do not delay short ones.
 const AT_ONCE: [usize; 2] = [8, 4];
-/// How long a read waits for its turn; less than HTTP clients wait.
+/// How long a read waits for its permit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Idle read connections for all queues, and the number of reads of each length.
+/// Idle read connections for all queues, and the number of running reads of each length.
 #[derive(Default)]
 pub(crate) struct ReadPool {
     kept: Mutex<Vec<Box<dyn Store>>>,
@@ -32,7 +32,8 @@ pub(crate) struct ReadPool {
 pub(crate) struct ReadPermit<'a>(&'a ReadPool, ReadLength);
 
 impl ReadPool {
-    /// Waits for a permit. A thread must not hold two, because all could wait for each other.
+    /// Waits for a permit; [`Error::Busy`] after ten seconds. A thread must not hold two permits,
+    /// because threads could then wait for each other.
     pub(crate) fn place(&self, look: ReadLength) -> Result<ReadPermit<'_>, Error> {
         self.place_within(PATIENCE, look)
     }
@@ -52,7 +53,7 @@ impl ReadPool {
         lock_mutex(&self.kept).pop()
     }
 
-    /// Keeps a connection for the next short read; permits limit their number.
+    /// Keeps a connection for the next short read. The number of permits limits their number.
     pub(super) fn give_back(&self, store: Box<dyn Store>) {
         lock_mutex(&self.kept).push(store);
     }

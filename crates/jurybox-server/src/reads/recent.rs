@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct RecentVerdict {
     /// When it arrived, in microseconds since 1970.
     pub at: i64,
-    /// When its item was claimed, if it was.
+    /// When its item was claimed, in microseconds since 1970, if it was.
     pub claimed: Option<i64>,
-    /// When its item arrived.
+    /// When its item arrived, in microseconds since 1970.
     pub arrived: i64,
     /// The number of its item.
     pub n: u64,
@@ -33,15 +33,17 @@ pub struct RecentVerdict {
     /// The probability with which its item was chosen for a random check on arrival; None if it was
     /// not.
     pub random_check: Option<f64>,
-    /// Whether the reviewer judged the item before, in a verdict taken back or revised.
+    /// Whether it replaces an earlier verdict, or its reviewer had given one that was taken back or
+    /// revised.
     pub seen: bool,
-    /// The scores of its item by the present evaluators, NaN if missing; empty if it was erased.
+    /// The scores of its item by the present evaluators, NaN if missing; empty if the item was
+    /// erased.
     pub scores: Vec<f64>,
     /// The tags of its item.
     pub tags: Tags,
 }
 
-/// An item that a reviewer skipped.
+/// A skip of an item by a reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedItem {
     /// The time, in microseconds since 1970.
@@ -61,7 +63,7 @@ pub struct OwnVerdict {
     pub item: String,
     /// When it arrived, in microseconds since 1970.
     pub at: i64,
-    /// Until when it can be taken back.
+    /// Until when it can be taken back, in microseconds since 1970.
     pub undo_until: i64,
     /// The label, if one was given.
     pub label: Option<String>,
@@ -71,14 +73,14 @@ pub struct OwnVerdict {
     pub note: Option<String>,
 }
 
-/// Waiting and leased items.
+/// Counts of due items and of leases, and the age of the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Workload {
     /// When the queue was created, in microseconds since 1970.
     pub since: i64,
     /// The arrival of the oldest item that nobody holds, in microseconds since 1970.
     pub oldest: Option<i64>,
-    /// Items due before the given time.
+    /// Open items that become due before the given time.
     pub due: u64,
     /// Leases that end before the given time.
     pub ending: u64,
@@ -99,7 +101,8 @@ pub(crate) struct RecentVerdictRow {
 }
 
 impl Queue {
-    /// The last valid verdicts, at most `most`, oldest first; and as many skips, newest first.
+    /// The last valid verdicts, at most `most`, oldest first; and the last skips, at most `most`,
+    /// newest first.
     pub fn recent_verdicts(&self, most: u64) -> Result<(Vec<RecentVerdict>, Vec<SkippedItem>), Error> {
         self.read_separately(|store, queue, head| {
             let (history, _) = set_up(store, queue, head.seq)?;
@@ -146,7 +149,8 @@ impl Queue {
         self.read_separately(|store, queue, _| store.last_arrivals(queue, most))
     }
 
-    /// The last valid verdicts of a reviewer, newest first, among the last 20,000 log entries.
+    /// The last valid verdicts of a reviewer, at most `most`, newest first, among the last 20,000
+    /// log entries.
     pub fn own_verdicts(&self, reviewer: &str, most: u64) -> Result<Vec<OwnVerdict>, Error> {
         const FAR: u64 = 20_000;
         self.read_separately(|store, queue, head| {
@@ -157,7 +161,8 @@ impl Queue {
     /// The number of valid verdicts that a reviewer gave since a time, in microseconds since 1970.
     pub fn own_verdicts_since(&self, reviewer: &str, since: i64) -> Result<u64, Error> {
         self.read_separately(|store, queue, head| {
-            // Entries are in order of time: bisection finds the last one before.
+            // Bisection for the last entry before `since`: times increase along the log, unless
+            // somebody set the clock back.
             let (mut before, mut from) = (0, head.seq + 1);
             while from - before > 1 {
                 let middle = before + (from - before) / 2;
@@ -168,8 +173,8 @@ impl Queue {
         })
     }
 
-    /// The workload, with items due before one time and leases that end before another, in
-    /// microseconds since 1970.
+    /// The workload: counts items due before `due_before`, and leases that end before
+    /// `ends_before`, both in microseconds since 1970.
     pub fn workload(&self, due_before: i64, ends_before: i64) -> Result<Workload, Error> {
         self.read(move |writer| writer.as_of_now(|live, _| live.workload(due_before, ends_before)))
     }

@@ -15,51 +15,53 @@ use crate::store::{LogHead, Store};
 use jurybox::Interval;
 use std::collections::HashSet;
 
-/// What a queue has found. Erased items are left out, except that decisions on them count in the
-/// mean of the picks, and that undecided ones widen the intervals.
+/// What a queue has found. `items`, `reviewed`, `found` and `missed` leave erased items out.
+/// Decisions on erased items count in `picked` and `unclaimed`; undecided erased items widen the
+/// intervals.
 #[derive(Debug, Clone)]
 pub struct QueueReport {
-    /// Items that were added.
+    /// Items that were added and not erased.
     pub items: u64,
-    /// Items that people have decided, without golden ones, whose reward was known before.
+    /// Items that people have decided, except golden ones, whose reward was known before.
     pub reviewed: u64,
     /// The sum of their rewards.
     pub found: f64,
-    /// The mean reward of items claimed by value or due date, without random checks and golden
-    /// items. Items released undecided count at the worst for each end, and leave no mean, because
-    /// people may have judged the better ones. Without a reward scale only the mean is known, and
-    /// its ends are NaN, as with `unclaimed`.
+    /// The mean reward of the items that people decided after a claim, without random checks and
+    /// golden items. `released` items count at the worst for each end, and leave no mean (NaN),
+    /// because people may have judged the better ones. Without a reward scale, this and `unclaimed`
+    /// are the mean of decided items, and the ends are NaN.
     pub picked: RewardMean,
-    /// Claimed items that came back undecided: skipped, released, expired, closed without a
-    /// person's decision, or waiting for another verdict.
+    /// Claimed items that came back undecided, without random checks and golden items: skipped,
+    /// released, expired, closed without a person's decision, or waiting for another verdict.
     pub released: u64,
-    /// Golden items that people have decided. They are not part of the fields that follow.
+    /// Golden items that people have decided. Of the other fields, only `items` counts golden
+    /// items.
     pub golden: u64,
-    /// The mean reward of items that people decided without having claimed them.
+    /// The mean reward of the items that people decided without a claim, without random checks.
     pub unclaimed: RewardMean,
-    /// The mean reward of all items, estimated from random checks: what random picks would find.
-    /// Like `missed`, its interval holds at all times at once, and it may have no mean.
+    /// The mean reward of all items, estimated from random checks: what random picks would find. As
+    /// for `missed`, its interval holds at all times at once, and its mean may be NaN.
     pub random: RewardMean,
-    /// The mean reward of the random checks that a plain mean of the scores would have picked, at
-    /// the same share of all items.
+    /// The mean reward of the random checks that a plain mean of the scores would have picked. It
+    /// picks the same share of items as was picked.
     pub plain_mean: RewardMean,
     /// The total reward of all undecided items except golden ones. Its 95% interval holds at all
-    /// times at once (a confidence sequence), so that it can be watched all day. The mean is NaN if
-    /// people have not decided all random checks, or if items arrived while there were none; only
-    /// the ends account for that.
+    /// times at once (a confidence sequence), so that it may be looked at again and again. The mean
+    /// is NaN if people have not decided all random checks, or if some items arrived at a rate
+    /// without decided ones. The ends allow for both.
     pub missed: Option<Interval>,
     /// Why `missed` and `random` are unknown.
     pub unknown: Option<&'static str>,
     /// The states of the random checks.
     pub random_checks: RandomCheckCounts,
-    /// The range of rewards: the queue's scale, or else 0 to 1 extended by the rewards seen. In the
-    /// latter case nothing is said about undecided items.
+    /// The range of rewards: the queue's scale, or else 0 to 1 extended by the rewards seen.
+    /// Without a scale nothing is said about undecided items.
     pub scale: RewardBounds,
 }
 
 impl QueueReport {
-    /// Without a reward scale, an undecided item may have any reward, so that nothing is said about
-    /// those. Means of decided items have no interval either.
+    /// Removes all estimates for undecided items, and the intervals of decided ones: without a
+    /// reward scale, an undecided item may have any reward.
     fn without_scale(mut self) -> Self {
         (self.random.mean, self.plain_mean.mean, self.missed) = (None, None, None);
         for share in [&mut self.picked, &mut self.unclaimed] {
@@ -79,7 +81,7 @@ pub struct RewardMean {
     pub items: u64,
     /// The sum of their rewards.
     pub sum: f64,
-    /// The mean; None without items.
+    /// The mean; None if it is unknown, such as without items.
     pub mean: Option<Interval>,
 }
 
@@ -94,11 +96,12 @@ pub struct RandomCheckCounts {
     pub waiting: u64,
     /// Closed undecided.
     pub closed: u64,
-    /// Erased before a decision.
+    /// Erased, even if people had decided them before.
     pub erased: u64,
 }
 
-/// The last report, the entry it covers, and the time when it changes without a new entry.
+/// The last report, the entry it covers, and when it changes without a new entry, in microseconds
+/// since 1970.
 #[derive(Debug)]
 pub(crate) struct CachedReport {
     seq: u64,
@@ -109,11 +112,12 @@ pub(crate) struct CachedReport {
 impl Queue {
     /// What has been found, compared with random picks and a plain mean.
     pub fn report(&self) -> Result<QueueReport, Error> {
-        // One report at a time; without new entries the last one is still right.
+        // One report at a time: a caller that waited can use the last report if nothing has
+        // changed.
         let mut last = self.last_found();
         let (_place, mut store) = self.long_read()?;
         let queue = self.number();
-        // On one snapshot.
+        // The whole report is read from one snapshot.
         let head = store.begin_reading(queue)?;
         if let Some(last) = &*last
             && last.seq == head.seq
@@ -138,7 +142,7 @@ pub(crate) fn queue_report(store: &mut dyn Store, queue: i64) -> Result<QueueRep
     Ok(found?.0)
 }
 
-/// The report, and the time when it changes without a new entry, because the next lease expires.
+/// The report, and the time when the next lease expires, which changes it without a new entry.
 fn read(store: &mut dyn Store, queue: i64, head: &LogHead) -> Result<(QueueReport, i64), Error> {
     let (head, at) = (head.seq, head.at.max(head.now));
     let (history, config) = crate::store::set_up(store, queue, head)?;

@@ -1,10 +1,10 @@
-//! Estimates for all items from random checks, which are chosen on arrival with a known
-//! probability.
+//! Estimates for all items from random checks, by stratified sampling: items are chosen for a
+//! random check on arrival with a known probability.
 //!
-//! Items that arrived while the random-check rate was the same form a stratum. Within it all random
-//! checks together, decided or not, are representative. So each one that no person has decided (it
-//! could not be claimed, a rule closed it, it was erased, or it is still waiting) counts at the
-//! worst for each end of an interval.
+//! Items that arrived at the same random-check rate form a stratum. All random checks of a stratum
+//! together, decided or not, represent it. Some have no decision by a person: nobody could claim
+//! them, a rule closed them, they were erased, or they wait. They count at the worst for each end
+//! of an interval.
 
 use super::intervals::EACH_END;
 use jurybox::Interval;
@@ -20,19 +20,19 @@ pub struct RewardBounds {
 }
 
 impl RewardBounds {
-    /// The range if no other rewards were seen.
+    /// The range before any reward outside of it was seen.
     pub(super) const USUAL: RewardBounds = RewardBounds { low: 0.0, high: 1.0 };
 
     pub(super) fn take_in(&mut self, reward: f64) {
         (self.low, self.high) = (self.low.min(reward), self.high.max(reward));
     }
 
-    /// A sum of `many` rewards, rescaled to 0 to 1 each.
+    /// A sum of `many` rewards, after each is rescaled to 0 to 1.
     pub(super) fn share(&self, sum: f64, many: u64) -> f64 {
         ((sum - self.low * many as f64) / (self.high - self.low)).clamp(0.0, many as f64)
     }
 
-    /// An interval for a sum of rescaled rewards over `many` items, as a sum of rewards.
+    /// Turns an interval for a sum of rescaled rewards over `many` items into one for the rewards.
     pub(super) fn rewards(&self, shares: Interval, many: f64) -> Interval {
         shares.times(self.high - self.low).plus(self.low * many)
     }
@@ -49,9 +49,9 @@ pub(super) struct Stratum {
     pub(super) random_checks: u64,
     /// Erased random checks.
     pub(super) gone: u64,
-    /// Random checks that a person has decided.
+    /// Random checks that a person has decided, without erased ones.
     pub(super) decided: u64,
-    /// The sum of their rewards.
+    /// The sum of the decided rewards.
     pub(super) sum: f64,
 }
 
@@ -61,33 +61,33 @@ impl Stratum {
         self.came.saturating_sub(self.random_checks)
     }
 
-    /// The least possible sum over the random checks, rescaled: undecided ones count 0.
+    /// The least possible sum of rescaled rewards of the random checks: undecided ones count 0.
     fn least(&self, scale: RewardBounds) -> f64 {
         scale.share(self.sum, self.decided)
     }
 
-    /// The greatest possible sum over the random checks, rescaled: undecided ones count 1.
+    /// The greatest possible sum of rescaled rewards of the random checks: undecided ones count 1.
     fn most(&self, scale: RewardBounds) -> f64 {
         self.least(scale) + (self.random_checks - self.decided) as f64
     }
 
-    /// The number of items that each random check represents.
+    /// The number of items that each random check represents, itself included.
     pub(super) fn weight(&self) -> f64 {
         self.came as f64 / self.random_checks as f64
     }
 }
 
-/// The sum over all items, rescaled, with a 95% interval that holds at all times at once (a
-/// confidence sequence). Intervals that hold at a single time each would be wrong at some time far
-/// more often. None if no random check is decided.
+/// The sum of the rescaled rewards of all items, with a 95% interval that holds at all times at
+/// once (a confidence sequence). Intervals made for a single time each would be wrong at some time
+/// far more often. None if no random check is decided.
 pub(super) fn total(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.came as f64)?;
     let (low, high) = ends(strata, scale);
     Some(Interval { mean, low, high })
 }
 
-/// The sum over items that are not random checks, rescaled: the sum over all items minus the random
-/// checks.
+/// The sum of the rescaled rewards of the items that are not random checks. Its interval is that of
+/// all items minus the random checks. None if no random check is decided.
 pub(super) fn others(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.others() as f64)?;
     let (low, high) = ends(strata, scale);
@@ -102,8 +102,8 @@ pub(super) fn others(strata: &[Stratum], scale: RewardBounds) -> Option<Interval
     })
 }
 
-/// Extrapolates the mean of each stratum's decided random checks to `many` of its items; strata
-/// without any use the overall mean.
+/// Multiplies the mean of each stratum's decided random checks by `many`, and adds up. A stratum
+/// without decided ones gets the overall mean.
 fn mean(strata: &[Stratum], scale: RewardBounds, many: impl Fn(&Stratum) -> f64) -> Option<f64> {
     let known = |stratum: &&Stratum| stratum.decided > 0;
     let weight: f64 = strata.iter().filter(known).map(|s| s.weight() * s.decided as f64).sum();
@@ -112,9 +112,9 @@ fn mean(strata: &[Stratum], scale: RewardBounds, many: impl Fn(&Stratum) -> f64)
     (weight > 0.0).then(|| strata.iter().map(|stratum| many(stratum) * of(stratum)).sum())
 }
 
-/// The least and the greatest possible sum over all items.
+/// The least and the greatest possible sum over all items, by `least_mean` and `greatest_mean`.
 fn ends(strata: &[Stratum], scale: RewardBounds) -> (f64, f64) {
-    // With rate 1 every item is known; with rate 0 nothing is.
+    // At rate 1 every item is a random check; at rate 0 nothing is known.
     let by_lot = || strata.iter().filter(|stratum| stratum.rate > 0.0 && stratum.rate < 1.0);
     let (mut low, mut high) = (0.0, 0.0);
     for stratum in strata.iter().filter(|stratum| stratum.rate >= 1.0) {

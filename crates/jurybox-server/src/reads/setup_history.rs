@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub(super) struct SetupHistory {
     /// The random-check rate from each configuration entry on.
     rates: Vec<(u64, f64)>,
-    /// Items that a lowered quorum decided, with the entry and the reward. No verdict records that.
+    /// Items that a lowered quorum decided, with the entry and the reward. No verdict records them.
     enough: HashMap<u64, (u64, f64)>,
 }
 
@@ -31,8 +31,8 @@ impl SetupHistory {
         Ok(past)
     }
 
-    /// The random-check rate under which an entry's items arrived, their number without golden
-    /// ones, and how many were not erased.
+    /// The random-check rate at which an entry's items arrived. Also the number of these items, and
+    /// how many of them were not erased, both without golden ones.
     pub(super) fn under_a_rate(&self, arrivals: &Arrivals) -> (f64, u64, u64) {
         let Arrivals { seq, came, kept, golden, golden_kept } = *arrivals;
         let before = self.rates.partition_point(|(since, _)| *since < seq);
@@ -40,7 +40,8 @@ impl SetupHistory {
         (rate, came - golden, kept - golden_kept)
     }
 
-    /// The reward of an item that a lowered quorum closed, if that is still why it is closed.
+    /// The reward of an item that a lowered quorum closed, if the item is still closed by that
+    /// entry.
     pub(super) fn enough(&self, item: &ItemRow) -> Option<f64> {
         let (seq, worth) = self.enough.get(&item.n)?;
         (item.closed == Some(*seq)).then_some(*worth)

@@ -10,25 +10,25 @@ use rusqlite::params;
 
 pub(crate) const KEYS: &str = "SELECT name, roles, queues, made, hash, reviewer, expires, used FROM api_keys WHERE name <> '' ORDER BY made, name";
 pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys(name, roles, queues, made, hash, reviewer, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
-/// Finds a row if there is a key, or the mark that one was revoked.
+/// Finds a row if there is a key, or if one was ever revoked.
 pub(crate) const HAD_KEYS: &str = "SELECT name FROM api_keys LIMIT 1";
-/// Inserts a row without a name before a key is deleted. It marks that there was a key, so that a
-/// server whose last key was revoked stays closed. No key can have this name, and no secret this
-/// hash.
+/// Marks that there was a key: inserts a row without a name before a key is deleted. So a server
+/// whose last key was revoked stays closed. No key has an empty name, and no secret the hash of
+/// this row.
 pub(crate) const MARK_REVOKED: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) SELECT '', '[]', '[]', made, ?2 FROM api_keys WHERE name = ?1 AND name <> '' ON CONFLICT DO NOTHING";
 /// The hash of the row that marks revocation.
 pub(crate) const NO_HASH: [u8; 32] = [0; 32];
-/// Moves the time of last use forward only, because several servers may write in any order.
+/// Moves the time of last use forward only, because several servers may write it in any order.
 pub(crate) const USE_KEY: &str = "UPDATE api_keys SET used = ?2 WHERE name = ?1 AND COALESCE(used, 0) < ?2";
 pub(crate) const REVOKE_KEY: &str = "DELETE FROM api_keys WHERE name = ?1 AND name <> ''";
 
-/// Storage of API keys. Each call is a transaction of its own.
+/// Storage of API keys. Each statement is a transaction of its own.
 pub(crate) trait KeyStore {
     /// All keys, oldest first.
     fn keys(&mut self) -> Result<Vec<ApiKey>, Error>;
     /// Whether there is a key, or ever was one.
     fn had_keys(&mut self) -> Result<bool, Error>;
-    /// Adds a key. False if there is one of that name.
+    /// Adds a key. False if there is one of that name or secret.
     fn add_key(&mut self, key: &ApiKey) -> Result<bool, Error>;
     /// Records when a key was last used.
     fn use_key(&mut self, name: &str, at: i64) -> Result<(), Error>;
@@ -87,8 +87,8 @@ impl KeyStore for Sqlite {
     }
 
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {
-        // Marked first: if the process ends in between, the key still works, and nothing is left
-        // open.
+        // Marked first: if the process ends in between, the key still works, and the server is not
+        // left open.
         self.execute(MARK_REVOKED, params![name, NO_HASH])?;
         Ok(self.execute(REVOKE_KEY, [name])? > 0)
     }

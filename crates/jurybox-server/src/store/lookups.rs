@@ -1,4 +1,5 @@
-//! Queries of the server beyond deciding: the trait `Lookups`, and its implementation for SQLite.
+//! Queries for pages, reports, archives and the deletion of queues: the trait `Lookups`, and its
+//! implementation for SQLite.
 
 use super::sqlite::Sqlite;
 use super::sqlite::read::{get, item, log_row, plain_row, verdict};
@@ -16,20 +17,22 @@ const ID: &str = "SELECT key FROM items WHERE queue = ?1 AND n = ?2 AND key IS N
 
 pub(crate) const VERDICT_ID: &str = "SELECT id FROM verdicts WHERE queue = ?1 AND seq = ?2 AND i = ?3";
 
-/// The original id of a verdict that entry `by` took back; the statement `TAKE_BACK` appends to it.
+/// The original id of a verdict, without the suffix that the statement `TAKE_BACK` appended in
+/// entry `by`. None if the id has no such suffix.
 pub(crate) fn before_taking_back(id: &str, by: u64) -> Option<String> {
     id.strip_suffix(&format!(" (taken back by {by})")).map(Into::into)
 }
 
-/// Deletes a queue in one short transaction. It disappears at once; its rows are deleted later,
-/// step by step.
+/// Deletes a queue in one short transaction. The queue disappears at once; its rows are deleted
+/// later, step by step.
 pub(crate) const DELETE_QUEUE: [&str; 3] = [
     "DELETE FROM webhooks WHERE queue = ?1",
     "INSERT INTO deleted_queues(queue) VALUES (?1)",
     "DELETE FROM queues WHERE id = ?1",
 ];
 
-/// All other tables with rows of a queue, and the column that orders them.
+/// The tables with rows of queues, apart from `queues` and `webhooks`, and the column that orders
+/// the rows.
 pub(crate) const ROWS: [(&str, &str); 11] = [
     ("leases", "item"),
     ("claims", "seq"),
@@ -44,12 +47,13 @@ pub(crate) const ROWS: [(&str, &str); 11] = [
     ("log", "seq"),
 ];
 
-/// Rows deleted in one step, for which writers wait.
+/// Rows deleted or read in one step; rows with an equal last key are added. Writers wait while a
+/// step deletes.
 const AT_ONCE: i64 = 500;
 /// Free pages returned to the file system in one step.
 const PAGES: i64 = 512;
 
-/// The first deleted queue that still has rows. Several servers of one database take turns.
+/// The first deleted queue that may still have rows.
 pub(crate) const DELETED_QUEUE: &str =
     "SELECT queue FROM deleted_queues WHERE queue NOT IN (SELECT id FROM queues) ORDER BY queue LIMIT 1";
 pub(crate) const FORGET_QUEUE: &str = "DELETE FROM deleted_queues WHERE queue = ?1";
@@ -66,7 +70,7 @@ pub(crate) fn delete_first() -> impl Iterator<Item = String> {
 pub(crate) const HAS_OPEN: &str = "SELECT n FROM items WHERE queue = ?1 AND closed_seq IS NULL LIMIT 1";
 pub(crate) const SEALED_FROM: &str = "SELECT sealed FROM queues WHERE id = ?1";
 
-/// The next rows of a table after a key; rows that share the last key are kept together.
+/// The query for the next rows of a table after a key; rows with an equal last key are added.
 pub(crate) fn next_rows(table: &str, key: &str) -> String {
     format!(
         "SELECT * FROM {table} WHERE queue = ?1 AND {key} > ?2 AND {key} <= (SELECT MAX({key}) FROM (SELECT {key} FROM {table} WHERE queue = ?1 AND {key} > ?2 ORDER BY {key} LIMIT {AT_ONCE}) AS next) ORDER BY {key}"
@@ -78,22 +82,22 @@ pub(crate) fn written_meanwhile() -> Error {
     Error::Conflict("the queue was written to meanwhile and is not deleted; try again".into())
 }
 
-/// Queries of the server beyond deciding.
+/// Queries for pages, reports, archives and the deletion of queues.
 pub(crate) trait Lookups {
     /// The ids of items by number; erased items are left out.
     fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error>;
     /// The log entries after `after`, up to `until`, without the rows of other tables.
     fn log_rows(&mut self, queue: i64, after: u64, until: u64) -> Result<Vec<LogRow>, Error>;
-    /// The first items that an entry rescored.
+    /// The first `most` items that an entry rescored, by number.
     fn first_rescored(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error>;
-    /// The first items that an entry claimed.
+    /// The first `most` items that an entry claimed.
     fn first_picked(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error>;
-    /// The first verdicts of an entry, with the numbers of their items.
+    /// The first `most` verdicts of an entry, with the numbers of their items.
     fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, VerdictSummary)>, Error>;
     /// The original id of a verdict that entry `by` took back; None if its item was erased.
     fn taken_back(&mut self, queue: i64, verdict: VerdictPosition, by: u64) -> Result<Option<String>, Error>;
     /// Deletes a queue, which disappears at once; [`clear_away`](Self::clear_away) deletes its
-    /// rows. Errors if `head` is given and is not its last entry.
+    /// rows. [`Error::Conflict`] if `head` is given and is not the queue's last entry.
     fn delete_queue(&mut self, queue: i64, head: Option<u64>) -> Result<(), Error>;
     /// Whether the queue has an open item.
     fn has_open(&mut self, queue: i64) -> Result<bool, Error>;
@@ -107,30 +111,31 @@ pub(crate) trait Lookups {
         queue: i64,
         after: i64,
     ) -> Result<Vec<Vec<SqlValue>>, Error>;
-    /// Deletes some rows of deleted queues in a transaction, or else returns free space. True if
-    /// there may be more to do.
+    /// Deletes some rows of a deleted queue in a transaction. Without deleted queues, SQLite
+    /// returns free space to the file system instead. True if there may be more to do.
     fn clear_away(&mut self) -> Result<bool, Error>;
     /// Counts of the items that each entry added.
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error>;
-    /// Calls `each` for every item that is a random check or has a valid verdict, once per verdict,
-    /// by number.
+    /// Calls `each` for every item with a valid verdict, once per verdict, and for every random
+    /// check without one; in order of numbers.
     fn reviewed(&mut self, queue: i64, each: &mut ForEachItem<'_>) -> Result<(), Error>;
-    /// Items that had been claimed before they got a verdict without a claim, by anybody.
+    /// The items that anybody had claimed before they got a valid verdict without a claim.
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
-    /// The number of items claimed by value or due date that nobody holds at time `at` and that
-    /// have no valid verdict.
+    /// The number of claimed items that nobody holds at time `at` and that have no valid verdict.
+    /// Random checks and golden items do not count.
     fn released(&mut self, queue: i64, at: i64) -> Result<u64, Error>;
     /// The labels of valid verdicts, each with its lowest and highest reward.
     fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error>;
     /// The last valid verdicts, at most `most`, newest first.
     fn recent_verdicts(&mut self, queue: i64, most: u64) -> Result<Vec<RecentVerdictRow>, Error>;
-    /// The last skips, newest first.
+    /// The last skips, at most `most`, newest first.
     fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<SkippedItem>, Error>;
     /// The skips of items numbered `after + 1` to `last`, by item, oldest first.
     fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, SkippedItem)>, Error>;
-    /// The arrival times of the last items, newest first.
+    /// The arrival times of the last `most` items, newest first.
     fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error>;
-    /// The last valid verdicts of a reviewer after an entry, newest first.
+    /// The last `most` valid verdicts that a reviewer gave after an entry, newest first. Verdicts
+    /// on erased items are left out.
     fn own_verdicts(
         &mut self,
         queue: i64,
@@ -138,24 +143,25 @@ pub(crate) trait Lookups {
         after: u64,
         most: u64,
     ) -> Result<Vec<OwnVerdict>, Error>;
-    /// The number of valid verdicts of a reviewer after an entry.
+    /// The number of valid verdicts that a reviewer gave after an entry, also on erased items.
     fn count_own(&mut self, queue: i64, reviewer: &str, after: u64) -> Result<u64, Error>;
     /// The time of an entry.
     fn at_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
-    /// The time of the last entry written by `by`.
+    /// The time of the last entry whose time is at most `by`.
     fn at_before(&mut self, queue: i64, by: i64) -> Result<Option<i64>, Error>;
-    /// The entries that added, rescored, claimed, skipped, judged or closed an item, or took a
-    /// verdict on it back; newest first.
+    /// The last `most` entries that added, rescored, claimed, skipped, judged or closed an item, or
+    /// superseded a verdict on it; newest first.
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error>;
-    /// Calls `each` for every item whose number is a multiple of `step` and that was not erased, by
-    /// number.
+    /// Calls `each` for every item whose number is a multiple of `step`, in order of numbers;
+    /// erased items are left out.
     fn every(
         &mut self,
         queue: i64,
         step: u64,
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error>;
-    /// Calls `each` for the items numbered `after + 1` to `last` that were not erased, by number.
+    /// Calls `each` for the items numbered `after + 1` to `last`, in order of numbers; erased items
+    /// are left out.
     fn scored(
         &mut self,
         queue: i64,
@@ -163,15 +169,15 @@ pub(crate) trait Lookups {
         last: u64,
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error>;
-    /// The items numbered `after + 1` to `last` in their present state; erased ones are left out.
+    /// The items numbered `after + 1` to `last` with present scores; erased items are left out.
     fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<ItemRecord>, Error>;
     /// The valid verdicts on items numbered `after + 1` to `last`, by item, in log order.
     fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<VerdictRecord>, Error>;
-    /// Calls `each` for every distinct set of tags.
+    /// Calls `each` for every distinct set of tags, but for the empty set.
     fn tag_sets(&mut self, queue: i64, each: &mut dyn FnMut(Tags) -> Result<(), Error>) -> Result<(), Error>;
 }
 
-/// A function that takes an item, and one of its verdicts if it has any.
+/// A function that takes an item, and one of its valid verdicts if it has any.
 pub(crate) type ForEachItem<'a> = dyn FnMut(ItemRow, Option<StandingVerdict>) -> Result<(), Error> + 'a;
 
 /// A verdict as shown on pages: id, reviewer, source, reward, and the item's final reward if this
@@ -184,10 +190,11 @@ pub(crate) struct Arrivals {
     pub(crate) seq: u64,
     /// Items added.
     pub(crate) came: u64,
-    /// Items of these that were not erased.
+    /// Items added and not erased.
     pub(crate) kept: u64,
-    /// Golden items added; `golden_kept` are those of them that were not erased.
+    /// Golden items added.
     pub(crate) golden: u64,
+    /// Golden items added and not erased.
     pub(crate) golden_kept: u64,
 }
 
@@ -202,7 +209,7 @@ pub(crate) struct StandingVerdict {
 }
 
 impl StandingVerdict {
-    /// A verdict from the cells of its row; None if the item has none.
+    /// A verdict from the cells of its row; None if they are null, for an item without a verdict.
     pub(crate) fn of(
         source: Option<&str>,
         reward: Option<f64>,
@@ -214,8 +221,8 @@ impl StandingVerdict {
     }
 }
 
-/// Makes SQLite find verdicts by their item. Without statistics, it would scan all verdicts of a
-/// queue for each item.
+/// Makes SQLite find valid verdicts by their item. Without statistics, it would scan all verdicts
+/// of a queue for each item.
 fn by_item(query: &str) -> String {
     query.replacen(" verdicts v ", " verdicts v INDEXED BY verdicts_that_stand ", 1)
 }
@@ -465,8 +472,7 @@ mod tests {
         store.rows(&explain, rusqlite::params_from_iter(values), |row| get(row, 3)).unwrap()
     }
 
-    // Regression test: with 90,000 leases a report took two minutes, because all were scanned for
-    // each item.
+    // Regression test: a report scanned all leases of the queue for each item.
     #[test]
     fn what_a_report_reads_it_finds_by_queue_and_item() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
 //! The tables of the database, and the migrations from earlier versions.
 //!
-//! Times are whole microseconds since 1970, scores little-endian doubles with NaN for missing. Both
-//! databases have the same tables; only the names of types differ.
+//! Times are whole microseconds since 1970. Scores are little-endian doubles, NaN if missing. Both
+//! databases have the same tables and columns; types and table options differ.
 
-/// The statements of each version, in order. A database records how many it has run; versions are
-/// only ever added.
+/// The statements of each version, in order. A database records how many migrations it has run;
+/// released migrations never change.
 pub(crate) const MIGRATIONS: &[&str] = &[
     FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH,
     FOURTEENTH, FIFTEENTH, SIXTEENTH,
@@ -12,17 +12,17 @@ pub(crate) const MIGRATIONS: &[&str] = &[
 
 /// The version of the tables that this program uses.
 pub(crate) const VERSION: i64 = 16;
-/// The version since which deleted queues are removed in small steps, and the file of a folder
-/// shrinks.
+/// The version since which deleted queues are removed in small steps, and an SQLite file shrinks.
 pub(crate) const CLEARS_AWAY: i64 = 15;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 /// The version of the rules by which logs are folded and models fitted: the last migration that
-/// discards checkpoints. Each claim records it; a claim with an earlier one cannot be verified by
-/// this program. Whoever changes what a model makes of a log adds a migration and updates this; the
-/// test `by_the_rules_that_claims_name` fails otherwise.
+/// discards checkpoints. Each claim records it. The model of a claim with an earlier version may
+/// differ from the one that this program computes. Whoever changes the models that follow from a
+/// log adds a migration and a new value here, or the test `by_the_rules_that_claims_name` fails.
 pub(crate) const RULES: u64 = 15;
 
+/// The first tables. Later migrations add `api_keys`, `webhooks`, `notes` and `deleted_queues`.
 const FIRST: &str = "
 CREATE TABLE queues(
   id {key}, name {text} NOT NULL UNIQUE, head {integer} NOT NULL, at {integer} NOT NULL){strict};
@@ -67,7 +67,7 @@ CREATE TABLE idempotency(
   PRIMARY KEY(queue, key)){rowless};
 ";
 
-/// Indexes for open items, and for answers and payloads by their age.
+/// Indexes for open items, for answers by age, and for payloads by expiry.
 const SECOND: &str = "
 CREATE INDEX items_open ON items(queue, n) WHERE closed_seq IS NULL;
 CREATE INDEX idempotency_by_age ON idempotency(at);
@@ -81,7 +81,7 @@ CREATE TABLE api_keys(
   hash {bytes} NOT NULL UNIQUE){rowless};
 ";
 
-/// Queue numbers are never reused, and a queue's settings are found without reading its log.
+/// Queue numbers are never reused. An index finds a queue's settings without reading its log.
 const FOURTH: &str = "
 {numbers}
 CREATE INDEX log_of_settings ON log(queue, kind, seq) WHERE kind IN ('create', 'configure', 'erase');
@@ -100,23 +100,23 @@ const SIXTH: &str = "
 ALTER TABLE webhooks ADD COLUMN page {integer};
 ";
 
-/// The table of reviewers' notes. Few verdicts have one, and nothing is learnt from it.
+/// The table of reviewers' notes, apart from verdicts because few verdicts have one.
 const SEVENTH: &str = "
 CREATE TABLE notes(
   queue {integer} NOT NULL, n {integer} NOT NULL, seq {integer} NOT NULL, i {integer} NOT NULL, body {text} NOT NULL,
   PRIMARY KEY(queue, n, seq, i)){rowless};
 ";
 
-/// The first entry from which every entry must have a seal: 1, except in queues that earlier
-/// programs wrote to.
+/// The first entry from which every entry must have a seal. It is 1, except in queues that programs
+/// before this version wrote to.
 const EIGHTH: &str = "
 ALTER TABLE queues ADD COLUMN sealed {integer} NOT NULL DEFAULT 1;
 UPDATE queues SET sealed = COALESCE(
   (SELECT l.seq FROM log l WHERE l.queue = queues.id AND l.body LIKE '%,\"seal\":\"%' ORDER BY l.seq LIMIT 1), head + 1);
 ";
 
-/// An index for finding whether a reviewer judged an item before, which only verdicts taken back or
-/// revised can tell.
+/// An index for finding whether a reviewer judged an item before in a verdict that was taken back
+/// or revised.
 const NINTH: &str = "
 CREATE INDEX verdicts_before ON verdicts(queue, item, reviewer, superseded_by) WHERE superseded_by IS NOT NULL;
 ";
@@ -131,20 +131,20 @@ const ELEVENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Discards checkpoints, which now keep confirmed changes, and learn from reviewers.
+/// Discards checkpoints, which now keep confirmed changes, and learn who the reviewer was.
 const TWELFTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Discards checkpoints: claims now name the rules of their models, and these changed within the
-/// version before.
+/// Discards checkpoints: claims now name the rules of their models, and the rules had changed since
+/// the last migration.
 const THIRTEENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Discards checkpoints, which now record whether scores vary. Columns that never vary, equal
-/// verdicts, rewards of many values, and binary rewards with many equal evaluators give other
-/// models.
+/// Discards checkpoints, which now record whether scores vary. The models changed for columns that
+/// never vary, equal verdicts, rewards of many values, and binary rewards with many equal
+/// evaluators.
 const FOURTEENTH: &str = "
 DELETE FROM checkpoints;
 ";
@@ -168,8 +168,7 @@ ALTER TABLE api_keys ADD COLUMN used {integer};
 CREATE INDEX payloads_large ON payloads(queue, octet_length(body)) WHERE octet_length(body) > 65536;
 ";
 
-/// For SQLite, makes queue numbers unique for ever. PostgreSQL's identity columns are so by
-/// themselves.
+/// Makes queue numbers unique for ever in SQLite. PostgreSQL's identity columns need no change.
 const NUMBERS: &str = "
 CREATE TABLE numbered(
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, head INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;

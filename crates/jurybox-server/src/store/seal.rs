@@ -1,26 +1,29 @@
-//! Seals of log entries: SHA-256 hashes of an entry and of the rows it wrote, by which later
-//! changes are detected.
+//! Seals of log entries: hashes of an entry and of the rows it wrote, by which later changes are
+//! detected. A hash is the first eight bytes of a SHA-256.
 //!
-//! The checker computes them again independently. Cells are hashed in the order in which they are
-//! written, without the queue number. Each begins with a letter for its type: `-` for null, `i` and
-//! `r` followed by eight little-endian bytes, `t` and `b` followed by their length and bytes. Minus
-//! zero counts as zero, because SQLite does not store it.
+//! The checker computes the hashes again with code of its own. Cells are hashed in the order in
+//! which they are written, without the queue number. Each cell begins with a character for its
+//! type: `-` for null, `i` and `r` before eight little-endian bytes, `t` and `b` before length and
+//! bytes. The length is eight little-endian bytes. Minus zero counts as zero, because SQLite does
+//! not store it.
 //!
 //! Rows are hashed [64 at a time](TOGETHER), table by table, so that erasing an item makes few
-//! others unverifiable. Payloads and notes, which expire or are erased singly, have a hash each.
+//! other rows unverifiable. Payloads and notes have a hash each, because they are deleted singly.
 
 use super::sql;
 use super::value::{SqlValue, SqlWrite, values};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// Rows per hash.
+/// The most rows in one hash.
 const TOGETHER: usize = 64;
-/// The inserts whose rows never change, apart from erasing. Leases are not sealed.
+/// The inserts whose rows are sealed. Their values change only by erasing, or by an undo, which
+/// extends the id of its verdict. Leases change, so they are not sealed.
 const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_CLAIM, sql::INSERT_VERDICT];
 
-/// The body of an entry with its seal appended: hashes of its rows, of payloads and notes if
-/// `shows`, and of the entry itself with number, time, actor and kind.
+/// The body of an entry with its seal appended. The seal covers number, time, actor, kind, body,
+/// and the hashes of the entry's rows, which the body lists. With `shows` it also covers payloads
+/// and notes.
 pub(super) fn sealed(mut body: String, entry: &[SqlValue], rows: &[SqlWrite], shows: bool) -> String {
     body.pop();
     let mut hashes = Vec::new();
@@ -40,8 +43,8 @@ pub(super) fn sealed(mut body: String, entry: &[SqlValue], rows: &[SqlWrite], sh
     body
 }
 
-/// Hashes of payloads by item and of notes by position in the entry, as runs of consecutive
-/// numbers: first number, then hashes.
+/// Hashes of payloads by item, or of notes by position in the entry. Each run of consecutive
+/// numbers is written as its first number and its hashes in one string.
 fn shown(rows: &[SqlWrite]) -> String {
     let (mut text, mut next) = (String::new(), None);
     for op in rows {

@@ -16,7 +16,7 @@ pub(crate) struct SqlWrite {
     pub(crate) values: Vec<SqlValue>,
 }
 
-/// A list of values of any supported types.
+/// A list of [`SqlValue`]s from values of the types below.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$($crate::store::value::SqlValue::from($value)),*] };
 }
@@ -39,7 +39,7 @@ macro_rules! from {
 
 from! {
     i64 => Int(x, x),
-    // Numbers of entries and items count from 1 and never reach 2^63.
+    // Numbers of entries and items are below 2^63.
     u64 => Int(x, x.cast_signed()),
     u32 => Int(x, i64::from(x)),
     i16 => Int(x, i64::from(x)),

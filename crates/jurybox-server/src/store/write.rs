@@ -1,4 +1,4 @@
-//! The rows that a log entry writes, for either database.
+//! The statements that write a log entry and its rows, for either database.
 
 use super::seal::sealed;
 use super::sql;
@@ -9,7 +9,8 @@ use crate::event::{Body, GivenVerdict};
 use crate::rows::{EntryWrite, scores_to_bytes, source_to_text};
 use crate::stored_body::StoredBody;
 
-/// Appends the statements that write an entry and all its rows, in an order in which they can run.
+/// Appends the statements that write an entry and all its rows, in the order in which they must
+/// run.
 pub(crate) fn ops_of(
     queue: i64,
     batch: i64,
@@ -105,8 +106,8 @@ fn rows_of(queue: i64, write: &EntryWrite, ops: &mut Vec<SqlWrite>) -> Result<()
                 op(sql::DELETE_LEASES, values![queue, *n, *n]);
             }
             for key in &write.keys {
-                // The id as a JSON value (not as a field name), within a message, and as the first
-                // part of a verdict id of the review page.
+                // An answer may contain the id as a JSON value, in backticks within a message, or
+                // as the first part of a verdict id of the review page. As a field name it stays.
                 let quoted = serde_json::to_string(key).map_err(corrupt)?;
                 let bare = &quoted[1..quoted.len() - 1];
                 op(

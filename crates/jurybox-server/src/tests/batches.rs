@@ -54,7 +54,7 @@ fn an_id_on_two_items_of_a_request_is_the_first_ones(kind: Kind) {
     let (accepted, repeated, rejected) = give(&mut life, twice());
     assert_eq!((accepted, repeated, rejected.len()), (1, 1, 1));
     assert_eq!(rejected[0].why, "the id `v` belongs to another verdict");
-    // The outcome is the same in separate requests, even within one transaction.
+    // Separate requests have the same outcome, even within one transaction.
     let call = |item: &str| Call::new("test", Request::Verdicts(vec![verdict("w", item, "ann", 1.0)]));
     let answers = life.writer.answer(&[call("x3"), call("x4"), claim("bob")]);
     assert!(matches!(&answers[0], Ok(Answer::Verdicts { accepted: 1, .. })), "{answers:?}");
@@ -68,7 +68,7 @@ fn an_id_on_two_items_of_a_request_is_the_first_ones(kind: Kind) {
 
 fn what_the_tables_do_not_take_fails_alone(kind: Kind) {
     let mut life = plain(kind);
-    // The tables say that the best item is leased, and the log says that it is free.
+    // The tables say that the best item, number 20, is leased, but the log says that it is free.
     life.home.change("INSERT INTO leases(queue, item, slot, claim, reviewer, until, probability, explored) VALUES (1, 20, 0, 1, 'eve', 9000000000000000, 1.0, 0)");
     let items = || Call::new("test", Request::Items(vec![item("new", 0)]));
     let given = Call::new("test", Request::Verdicts(vec![verdict("v", "x1", "ann", 1.0)]));
@@ -105,8 +105,8 @@ fn a_key_that_comes_twice_is_that_of_the_call_that_did_something(kind: Kind) {
     assert_sound(&life);
 }
 
-/// A key stands for the whole request: equal parts of different requests share it, in one
-/// transaction and in several.
+/// A key stands for a whole request. An equal part of another request with the same key is refused,
+/// within one transaction and across transactions.
 fn a_key_stands_for_all_of_what_was_asked_with_it(kind: Kind) {
     for together in [true, false] {
         let mut life = plain(kind);
@@ -134,7 +134,7 @@ fn a_key_stands_for_what_was_asked_though_nothing_came_of_it(kind: Kind) {
         Answer::Verdicts { accepted, rejected, .. } => (accepted, rejected.len()),
         other => panic!("{other:?}"),
     };
-    // A lease has ended, which the next entry will record.
+    // A lease has ended, which the next entry will record. The next four calls write no entry.
     life.writer.answer(&[claim("bob")]).remove(0).unwrap();
     life.pass(31);
     let answers = life.writer.answer(&[call("v", "late"), call("w", "x1")]);

@@ -57,7 +57,7 @@ fn a_handful_of_items_is_given_out_by_what_all_scores_say(kind: Kind) {
     let items = (0..60).map(|i| item(i, &[("a", f64::from(i)), ("b", f64::from(i * i)), ("c", 1.0)]));
     life.ask(Request::Items(items.collect())).unwrap();
     assert_eq!(names(life.ask(claim("ann", 3)).unwrap()), ["x59", "x58", "x57"]);
-    // New items count at once, and so does what was learnt meanwhile.
+    // A new item is ranked at once.
     life.ask(Request::Items(vec![item(60, &[("a", 60.0), ("b", 3600.0), ("c", 1.0)])])).unwrap();
     assert_eq!(names(life.ask(claim("ann", 2)).unwrap()), ["x60", "x56"]);
     for (n, reward) in [(59, 1.0), (58, 0.0), (57, 1.0)] {
@@ -66,7 +66,7 @@ fn a_handful_of_items_is_given_out_by_what_all_scores_say(kind: Kind) {
     }
     life.pass(25);
     assert_eq!(names(life.ask(claim("bob", 1)).unwrap()), ["x55"]);
-    // After a whole round the queue behaves as if it had never been small.
+    // With 64 items the first round is complete.
     life.ask(Request::Items((61..90).map(|i| all(i, f64::from(i))).collect())).unwrap();
     assert!(!life.writer.replica.learner.is_new());
     life.writer.refold_if_stale().unwrap();
@@ -80,7 +80,7 @@ fn what_few_scores_there_are_count_before_anything_is_ripe(kind: Kind) {
     life.ask(Request::Items(vec![item(0, &[("a", 0.2)]), item(1, &[("a", 0.9)]), item(2, &[("a", 0.5)])]))
         .unwrap();
     assert_eq!(names(life.ask(claim("ann", 1)).unwrap()), ["x1"]);
-    // Later scores count at once.
+    // Another score of an item counts at once.
     life.ask(Request::Items(vec![item(0, &[("a", 0.8)]), item(3, &[("a", 0.6)])])).unwrap();
     assert_eq!(names(life.ask(claim("bob", 1)).unwrap()), ["x0"]);
     life.pass(100);
@@ -89,8 +89,7 @@ fn what_few_scores_there_are_count_before_anything_is_ripe(kind: Kind) {
     sound(&life);
 }
 
-/// A new evaluator scores a backlog that the jury observed long ago. `c` tells everything, the
-/// others nothing.
+/// Evaluator `c` scores items only after the jury has observed them.
 fn an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from(kind: Kind) {
     is_learnt_from(kind, &[]);
 }
@@ -99,8 +98,8 @@ fn an_evaluator_whose_scores_are_corrected_is_learnt_from(kind: Kind) {
     is_learnt_from(kind, &[("c", 0.0)]);
 }
 
-/// The one evaluator that knows anything scores items after they were observed, whatever it scored
-/// before.
+/// Items arrive with scores of `a`, `b` and `before`. Then `c` scores them, whose scores determine
+/// the rewards.
 fn is_learnt_from(kind: Kind, before: &[(&'static str, f64)]) {
     let mut life = Life::new(kind, 1, &Config { settle_seconds: 0, ..quiet() });
     let dull = |i: u32| f64::from(i * 37 % 100);
@@ -126,8 +125,9 @@ fn an_item_whose_scores_are_written_again_and_again_is_seen_a_few_times(kind: Ki
     life.ask(Request::Items(vec![item(128, &[("a", 1.0)])])).unwrap();
     let seen = |life: &Life| life.writer.replica.learner.jury().seen().items;
     assert_eq!(seen(&life), 128);
-    // One item still waits for its round, then come the first scores by `b` and `c`. Of 200
-    // replaced scores, the first, second, fourth … 128th count.
+    // Item 128 has been observed once, and is observed again for the first scores of `b` and `c`.
+    // Of 200 replaced scores, the 1st, 2nd, 4th … 128th are observed: 10 rows in all. With 53
+    // further items the round has 63.
     life.ask(Request::Items(vec![item(128, &[("b", 0.5), ("c", 0.5)])])).unwrap();
     for again in 0..200 {
         life.ask(Request::Items(vec![item(128, &[("a", f64::from(again % 2))])])).unwrap();
@@ -147,7 +147,7 @@ fn many_items_that_come_at_once_are_ranked_before_the_first_claim(kind: Kind) {
         assert_eq!(names(life.ask(claim("ann", 1)).unwrap()), [format!("x{}", many - 1)]);
         sound(&life);
     }
-    // The first few items were ranked on their own.
+    // One item was ranked before the others arrived.
     let mut life = Life::new(kind, 1, &quiet());
     life.ask(Request::Items(vec![item(0, &[("a", 1.0)])])).unwrap();
     life.ask(claim("ann", 1)).unwrap();
@@ -192,7 +192,7 @@ fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
     life.ask(Request::Release { reviewer: "ann".into(), items: Vec::new() }).unwrap();
     assert_eq!((used(&life), life.writer.replica.learner.epoch()), (1, 0));
     sound(&life);
-    // Once it has been learnt, another revision is handled as any other.
+    // Another revision changes a learnt fact, so the log is folded again.
     let again = NewVerdict { revises: Some("a1".into()), ..verdict("a2", "x3", "ann", 0.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     assert!(life.writer.replica.learner.is_stale());
@@ -220,7 +220,7 @@ fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {
         let answer = life.ask(Request::Verdicts(vec![said])).unwrap();
         assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }), "{answer:?}");
     };
-    // x3 has two verdicts that differ, x1 and x0 have one each.
+    // x3 has two verdicts that differ; x1 and x0 have one each.
     say(&mut life, verdict("a3", "x3", "ann", 1.0));
     say(&mut life, verdict("b3", "x3", "bob", 0.0));
     say(&mut life, verdict("a1", "x1", "ann", 1.0));
@@ -233,10 +233,10 @@ fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {
         let learner = &life.writer.replica.learner;
         (learner.jury().seen().used, learner.epoch())
     };
-    // Short of the quorum it decides nothing, so nothing is folded again.
+    // With one verdict, x1 is short of the quorum, and its revision decides nothing.
     say(&mut life, NewVerdict { revises: Some("a1".into()), ..verdict("a1b", "x1", "ann", 0.0) });
     assert_eq!(used(&mut life), (0, 0));
-    // Now two verdicts agree, and a later revision is handled as any other.
+    // Now the two verdicts on x3 agree, and decide it.
     say(&mut life, NewVerdict { revises: Some("b3".into()), ..verdict("b3b", "x3", "bob", 1.0) });
     assert_eq!(used(&mut life), (1, 0));
     let appeal = NewVerdict { source: crate::VerdictSource::Appeal, ..verdict("ap", "x0", "eve", 0.0) };

@@ -1,5 +1,5 @@
-//! Tests that `verify` finds every changed cell, row and page of the records, except those listed
-//! here.
+//! Tests that `verify` finds changed cells, deleted rows and changed bits of pages, except for what
+//! [`NOT_FOUND`] lists. Each column, each table and each page is tried.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -19,7 +19,7 @@ on_both!(
 
 /// Tables and columns that no entry covers, so that changes in them cannot be found.
 const NOT_FOUND: &[(&str, &str)] = &[
-    // Remembered answers, for a day.
+    // Answers that are remembered for a day.
     ("idempotency", "*"),
     ("api_keys", "*"),
     ("webhooks", "*"),
@@ -28,12 +28,12 @@ const NOT_FOUND: &[(&str, &str)] = &[
     // Queues that were deleted and whose rows are still being deleted.
     ("deleted_queues", "*"),
     ("queues", "name"),
-    // Implied by the entries' seals.
+    // The seals of the entries tell the same.
     ("queues", "sealed"),
     // The random number of the transaction that wrote an entry.
     ("log", "batch"),
-    // Without a checkpoint the log is folded. Another epoch makes no difference if nothing was
-    // learnt.
+    // Without a checkpoint the log is folded. The checker does not compare a checkpoint's epoch,
+    // and does not notice a changed entry if the jury was the same there.
     ("checkpoints", "epoch"),
     ("checkpoints", "a row"),
     ("checkpoints", "seq"),
@@ -54,7 +54,7 @@ fn item(n: u64) -> NewItem {
     }
 }
 
-/// A queue with rows in every table.
+/// A queue with rows in every table that is tried.
 fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
     let policy = "average".parse().unwrap();
     let settings = Config { policy, random_check_rate: 0.3, undo_seconds: 30, payload_days, ..config() };
@@ -71,7 +71,8 @@ fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
     });
     life.ask(Request::Verdicts(given.collect())).unwrap();
     life.ask(Request::Undo { reviewer: "ann".into(), verdict: "v4".into() }).unwrap();
-    // Nobody else holds an item while ann judges: a random check could be one of hers.
+    // These claims follow ann's verdicts, because a random check could be one of the items she
+    // judges.
     life.ask(claim("bob")).unwrap();
     life.ask(claim("cid")).unwrap();
     let skip = Request::Skip { reviewer: "ann".into(), item: "x4".into(), reason: "cannot read it".into() };
@@ -89,7 +90,7 @@ fn is_found(home: &Home) -> bool {
     !prove(&home.place, &VerifyFrom::Beginning).is_ok_and(|proof| proof.ok)
 }
 
-/// Another value of the same kind.
+/// Another value of the same type; null stays null.
 fn other(value: &Value) -> Value {
     match value {
         Value::Null => Value::Null,
@@ -115,7 +116,7 @@ fn other(value: &Value) -> Value {
     }
 }
 
-/// The tables with their columns and the columns of their primary keys.
+/// The tables with their columns, and the columns of their primary keys.
 fn tables(db: &Connection) -> Vec<(String, Vec<String>, Vec<String>)> {
     let names = |words: &str| -> Vec<String> {
         let mut statement = db.prepare(words).unwrap();
@@ -185,7 +186,8 @@ fn every_cell_and_every_row_that_is_changed_is_found() {
     assert!(tried > 80 && missed.is_empty(), "{} of {tried} were not found: {missed:?}", missed.len());
 }
 
-/// Everything that a reader can see, in order; none if the database cannot be read.
+/// All cells that a reader can see, except for those in [`NOT_FOUND`], in order. None if the
+/// database cannot be read.
 fn told(home: &Home) -> Option<Vec<String>> {
     let db = Connection::open(home.folder().join(FILE)).ok()?;
     let mut all = Vec::new();
@@ -258,7 +260,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
         sound(&life.home);
         life
     };
-    // A database is copied while nobody has it open.
+    // A database can only be copied while nobody has it open.
     let Life { writer, home, .. } = begun();
     drop(writer);
     for (lie, words) in [
@@ -281,7 +283,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
         assert!(copy.change(lie) > 0, "{lie}");
         found(&copy, words);
     }
-    // For rows of earlier programs, it is reported that nothing is proved.
+    // Payloads that earlier programs wrote without hashes are counted as unsealed.
     let copy = home.copy();
     copy.change("UPDATE queues SET sealed = head + 1");
     copy.change(
@@ -290,11 +292,11 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     copy.change("UPDATE payloads SET body = '{}' WHERE n = 61");
     let checked = verify(&copy.place).unwrap().remove(0);
     assert!(checked.is_ok() && checked.unsealed_payloads > 60, "{checked:#?}");
-    // Two days later.
+    // Payloads are kept for one day, so after two days they have expired.
     let mut life = begun();
     life.pass(2 * 86_400);
     life.ask(Request::Items(vec![item(200)])).unwrap();
-    // Expired rows are deleted once the log has gone on for more than an hour.
+    // Expired rows are deleted once the log has gone on for an hour.
     life.pass(3_700);
     life.ask(Request::Items(vec![item(201)])).unwrap();
     life.writer.tidy().unwrap();
@@ -315,11 +317,11 @@ fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind
         let claim = Request::Claim { reviewer: who.into(), k: Some(2), filter: Filter::default() };
         life.ask(claim).unwrap();
     }
-    // Erasing the reason of a skip does not change the log.
+    // Erasing the reason of a skip does not change the hash of the log.
     life.ask(Request::Erase { items: vec!["x4".into()] }).unwrap();
     let Life { writer, home, .. } = life;
     drop(writer);
-    // Written to a file and read again.
+    // The report is written to a file and read again.
     let text = serde_json::to_string(&first).unwrap();
     let since = VerifyFrom::Report(serde_json::from_str(&text).unwrap());
     let next = prove(&home.place, &since).unwrap();
@@ -331,12 +333,12 @@ fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind
         (not_checked, exact + unprovable)
     };
     assert_eq!(tried(prove(&home.place, &entry).unwrap()), (claims, 2));
-    // The records are not those of the earlier proof any more.
+    // The log differs from that of the earlier report.
     let copy = home.copy();
     copy.change("UPDATE log SET actor = 'eve' WHERE seq = 2");
     let other = prove(&copy.place, &since).unwrap();
     assert!(other.queues[0].problems[0].contains("differs from the one in the earlier report"), "{other:#?}");
-    // Claims that no earlier proof has checked are checked.
+    // Claims that no earlier report has checked are checked.
     let mut not_checked = first.clone();
     not_checked.queues[0].not_checked = 1;
     let all = prove(&home.place, &VerifyFrom::Report(Box::new(not_checked))).unwrap();

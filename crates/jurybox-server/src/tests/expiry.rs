@@ -45,7 +45,7 @@ fn nothing_is_taken_in_once_the_file_is_deleted() {
     assert!(matches!(asked, Err(Error::FileGone)), "{asked:?}");
     assert!(matches!(service.names(), Err(Error::FileGone)), "and whoever asks whether it is ready is told");
     assert!(!file.exists(), "no empty one is put in its place");
-    // A new file in its place is another file.
+    // A new file in the place of the deleted one is another file.
     std::fs::write(&file, "").unwrap();
     assert!(matches!(service.names(), Err(Error::FileGone)));
 }

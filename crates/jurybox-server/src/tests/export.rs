@@ -1,4 +1,4 @@
-//! Tests of the export on both databases: every item with all its verdicts, page by page.
+//! Tests of the export on both databases: all items that were not erased, with their verdicts.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::{
@@ -44,7 +44,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
         due: None,
     };
     ask(Request::Items((0..5).map(item).collect()));
-    // A later score counts, and an erased item is gone.
+    // An item gets another score, and one item is erased.
     ask(Request::Items(vec![NewItem {
         scores: [("b".to_string(), Some(0.5))].into(),
         payload: None,
@@ -71,7 +71,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
     assert_eq!(ids, ["p0", "p1", "p2", "p4"]);
     let [ruled, half, waiting, decided] = &items[..] else { panic!() };
-    // An automatic verdict is not a reward to learn from.
+    // An automatic verdict closes an item, but people have not decided its reward.
     assert_eq!(
         (ruled.reward, ruled.closed, ruled.verdicts[0].source),
         (None, true, VerdictSource::Automatic)
@@ -88,7 +88,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     // The second verdict was given without a claim.
     assert_eq!(decided.verdicts[1].pick, None);
 
-    // A lower quorum decides by the one verdict, without another one.
+    // A lower quorum decides an item by the one verdict that it has.
     ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() }));
     let page = queue.export_page(1, 1).unwrap();
     assert_eq!((page.items[0].id.as_str(), page.items[0].reward), ("p1", Some(1.0)));

@@ -1,5 +1,5 @@
-//! The place of a test's queue: a folder, or an own database on the PostgreSQL of `DATABASE_URL`.
-//! It is deleted afterwards.
+//! The place of a test's queue: a folder, or a database of its own on the PostgreSQL server of
+//! `DATABASE_URL`. The place is deleted afterwards.
 
 use crate::StoreLocation;
 use crate::pg_connection::{Address, PgConnection};
@@ -34,6 +34,7 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
+/// A folder or a database for one test, deleted when it is dropped.
 pub(crate) struct Home {
     pub(crate) place: StoreLocation,
     folder: Option<tempfile::TempDir>,
@@ -92,7 +93,7 @@ impl Home {
         url
     }
 
-    /// Changes rows without the program's knowledge, and returns how many.
+    /// Runs a statement behind the program's back, and returns the number of rows changed.
     pub(crate) fn change(&self, words: &str) -> u64 {
         match &self.place {
             StoreLocation::Folder(folder) => {
@@ -105,7 +106,7 @@ impl Home {
         }
     }
 
-    /// A copy of the database. Nobody may be writing meanwhile.
+    /// A copy of the place. Nobody may have the database open meanwhile.
     pub(crate) fn copy(&self) -> Home {
         match &self.database {
             None => {

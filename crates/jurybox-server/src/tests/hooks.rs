@@ -1,5 +1,5 @@
-//! Tests of stored webhooks: one node sends at a time, and outcomes for a changed webhook are
-//! ignored.
+//! Tests of stored webhooks: one node sends at a time, and a node that has lost a webhook cannot
+//! record outcomes.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::{Call, Config, ConfigChange, DeliveryOutcome, Error, PendingDelivery, Request, Secret, Service};
@@ -49,13 +49,14 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
     let off = DeliveryOutcome::Failed { at: 5, next_try: 9, why: "no".into(), off: true };
     assert!(service.note_webhook(&hook, 1, &off).unwrap());
     assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "it is left alone");
-    // A changed webhook keeps its secret and progress and is tried again. Its sender has lost it.
+    // A changed webhook keeps its secret and its progress, and is tried again. The node that was
+    // sending has lost it.
     assert!(!service.put_webhook("q", "h", "https://example.org/2", None, None).unwrap());
     assert!(!service.note_webhook(&hook, 1, &off).unwrap());
     let hook = service.webhooks(None).unwrap().remove(0);
     assert_eq!((hook.seen, hook.off, hook.url.as_str()), (1, false, "https://example.org/2"));
     assert_eq!(service.take_webhook(&hook, 2).unwrap().unwrap().secret, Secret::of(vec![7; 24]));
-    // A node that ends releases its own webhooks only.
+    // A node that ends gives back its own webhooks only.
     service.give_back_webhooks(1).unwrap();
     assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "another has it");
     service.give_back_webhooks(2).unwrap();
@@ -86,7 +87,7 @@ fn a_page_that_is_tried_again_is_the_same_page(kind: Kind) {
     assert_eq!(page(1), Some(1), "tried again, though there are 131 entries by now");
     assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
     assert_eq!(page(1), Some(101));
-    // A page with many items ends early, and the next page has the rest.
+    // If only a part of a page is delivered, the page still ends at the same entry.
     assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 60 }).unwrap());
     assert_eq!(page(1), Some(101));
     assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 101 }).unwrap());
@@ -114,7 +115,7 @@ fn a_webhook_goes_with_its_queue(kind: Kind) {
     assert!(matches!(full, Error::Conflict(_)), "{full}");
 }
 
-/// A copy and its original may both be served, and only one of them may send.
+/// A copy and its original may both be served, but only one of them may send.
 #[test]
 fn webhooks_of_a_copy_rest_unless_it_takes_the_place_of_the_original() {
     let home = Home::new(Kind::Sqlite);
@@ -135,7 +136,7 @@ fn webhooks_of_a_copy_rest_unless_it_takes_the_place_of_the_original() {
     }
 }
 
-/// The webhooks are off before the copy becomes usable by a rename, so a kill cannot leave them on.
+/// The webhooks are off before a rename makes the copy usable, so a kill cannot leave them on.
 #[test]
 fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
     let home = Home::new(Kind::Sqlite);
@@ -145,7 +146,7 @@ fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
     crate::backup(home.folder(), &copy).unwrap();
     let ready = folder.join("restoring");
     std::fs::create_dir_all(&ready).unwrap();
-    // Left by a killed restore.
+    // A killed restore may leave a journal.
     std::fs::write(ready.join("jurybox.sqlite-wal"), "a part of another journal").unwrap();
     let mut bytes = std::fs::File::open(&copy).unwrap();
     assert_eq!(crate::maintenance::restore_into(&mut bytes, &ready, false).unwrap(), 1);

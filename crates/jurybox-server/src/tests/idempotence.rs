@@ -1,4 +1,5 @@
-//! Tests that repeated requests change nothing, and that reads do not delay claims.
+//! Tests that items sent again make no log entry. Also tests that pages of the activity log are
+//! bounded, and that a busy writer does not delay them.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::{Answer, Call, Config, NewItem, Queue, Request, Service};
@@ -38,7 +39,8 @@ fn an_item_that_comes_again_is_no_entry(kind: Kind) {
     assert_eq!(sent(&queue, vec![item("x", 0.5, told("one"))]), (0, 0, 1, 2));
     assert_eq!(sent(&queue, vec![item("x", 0.5, None)]), (0, 0, 1, 2));
     assert_eq!(sent(&queue, vec![item("x", 0.5, told("two"))]), (0, 1, 0, 3));
-    // Also within one request, where a change back and forth counts as two.
+    // The payload is "two" now. Within one request, a change to "one" and back counts as two
+    // updates.
     let (one, two) = (item("x", 0.5, told("one")), item("x", 0.5, told("two")));
     assert_eq!(sent(&queue, vec![two.clone(), one, two]), (0, 2, 1, 4));
     assert_eq!(queue.explain_item("x").unwrap().unwrap().payload, told("two"));

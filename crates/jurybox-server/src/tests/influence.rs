@@ -21,7 +21,8 @@ fn opened(home: &Home, policy: &str) -> (Service, Queue) {
     (service, queue)
 }
 
-/// Items whose scores are noise around a common cause; the noise of `a` is multiplied by `noise`.
+/// Sends items, 64 in a request. Their scores are a common cause plus noise; the noise of `a` is
+/// multiplied by `noise`.
 fn send(queue: &Queue, from: u64, many: u64, noise: f64) {
     let uniform = |what: u64| hash_number(5, what) as f64 / 2_f64.powi(64);
     let normal = |what: u64| (0..12).map(|at| uniform(what * 12 + at)).sum::<f64>() - 6.0;
@@ -38,14 +39,15 @@ fn send(queue: &Queue, from: u64, many: u64, noise: f64) {
     }
 }
 
-/// Sends rounds of items one after the other.
+/// Sends rounds of 64 items one after the other.
 struct Rounds<'a> {
     queue: &'a Queue,
     sent: u64,
 }
 
 impl Rounds<'_> {
-    /// Sends eight rounds within a second. Changes are detected between seconds, not within one.
+    /// Sends eight rounds after a pause of a second. Changes are detected between seconds, not
+    /// within one.
     fn send_eight(&mut self, noise: f64) {
         std::thread::sleep(Duration::from_millis(1050));
         send(self.queue, 64 * self.sent, 64 * 8, noise);
@@ -72,7 +74,7 @@ fn influence_goes_by_the_last_items(kind: Kind) {
     send(&queue, 0, 8192, 1.0);
     let before = evaluated(&queue)[0].spread.unwrap();
     assert!((before - 1.25_f64.sqrt()).abs() < 0.06, "{before}");
-    // A fifth of all items, and all of the last ones, have the new noise.
+    // A fifth of all items have the new noise, and these came last.
     send(&queue, 8192, 2048, 8.0);
     let after = evaluated(&queue)[0].spread.unwrap();
     assert!((after - 17_f64.sqrt()).abs() < 0.2, "{after}");
@@ -93,7 +95,7 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_empty()));
     let quiet = queue.status().unwrap().head;
     let (mut raised, mut later) = (None, 0);
-    // The machine's speed decides how soon the change is noticed, so only what is said then is
+    // How soon the change is noticed depends on the machine's speed. So only the reported times are
     // checked.
     for _ in 0..30 {
         rounds.send_eight(8.0);

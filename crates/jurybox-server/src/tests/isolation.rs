@@ -128,7 +128,7 @@ fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
     let queue = service.create("q", &config).unwrap();
     queue.ask(Call::new("intake", Request::Items(vec![item("x", &["a"])]))).unwrap();
     drop((queue, service));
-    // As if it had arrived two hours before the last entry.
+    // Moves the log's entries and the payload's expiry two hours back. The queue's own time stays.
     home.change("UPDATE log SET at = at - 7200000000");
     home.change("UPDATE payloads SET expires = expires - 7200000000");
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -171,7 +171,7 @@ fn a_full_disk_is_a_trouble_until_there_is_room(kind: Kind) {
     let error = add("y").unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("disk_full", true), "{error}");
     assert!(full());
-    // A request that writes nothing succeeds, and does not prove that there is room.
+    // A request that writes nothing does not prove that there is room.
     let nothing = Request::Release { reviewer: "ann".into(), items: Vec::new() };
     for _ in 0..3 {
         let _ = queue.ask(Call::new("ann", nothing.clone()));

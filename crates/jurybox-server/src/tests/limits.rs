@@ -1,4 +1,4 @@
-//! Tests of limits on items, answers and reviewers.
+//! Tests of limits on held items, answers, payloads and rewards.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -50,7 +50,7 @@ fn a_reviewer_holds_no_more_than_the_queue_says(kind: Kind) {
     assert_eq!(claim(&mut life, 9).0.len(), 2);
     life.pass(31);
     assert_eq!(claim(&mut life, 4).0.len(), 4);
-    // A queue with larger claims allows as many.
+    // If `k` is larger than `max_held`, a reviewer can hold `k` items.
     life.pass(31);
     life.ask(Request::Configure(ConfigChange { k: Some(6), ..ConfigChange::default() })).unwrap();
     assert_eq!(claim(&mut life, 6).0.len(), 6);
@@ -84,7 +84,7 @@ fn a_large_payload_is_refused(kind: Kind) {
         Answer::Items { accepted, rejected, .. } => (accepted, rejected),
         other => panic!("{other:?}"),
     };
-    // The quotes count too.
+    // A payload's size is that of its JSON, so the two quotes count too.
     let most = (256 << 10) - 2;
     assert_eq!(taken(items(1, most)).0, 1);
     let Request::Items(mut large) = items(1, most + 1) else { panic!() };
@@ -115,7 +115,7 @@ fn a_reward_without_a_scale_lies_within_what_was_seen(kind: Kind) {
         assert!(why.contains("not from 0 to 1, the range"), "{why}");
     }
     assert_eq!((give(&mut life, 0.0), give(&mut life, 1.0)), (None, None));
-    // Amounts need a scale. Rewards recorded under a scale stay allowed when it is removed.
+    // Other rewards need a scale. Rewards recorded under a scale stay allowed when it is removed.
     let scale = |scale| Request::Configure(ConfigChange { reward: Some(scale), ..ConfigChange::default() });
     let amounts = VerdictScale { lowest: -5.0, highest: 100.0, labels: [].into() };
     life.ask(scale(Some(amounts))).unwrap();

@@ -1,4 +1,4 @@
-//! Tests that a page of the activity log agrees with the whole entries.
+//! Tests that a page of the log, with a few items of each entry, agrees with the whole entries.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::verdict;
@@ -19,7 +19,7 @@ fn at_a_glance_the_first_few_items_of_an_entry_are_named_and_all_are_counted(kin
     let ask = |request| queue.ask(Call::new("ann", request)).unwrap();
     let named = |at: usize| format!("i{at}");
     ask(Request::Items((0..9).map(|at| item(&named(at), at as f64)).collect()));
-    // One new item, and others with new scores.
+    // One new item, and four items with new scores.
     ask(Request::Items([9, 1, 2, 3, 4].map(|at| item(&named(at), 20.0 - at as f64)).to_vec()));
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(5), filter: Filter::default() };
     let Answer::Claims { claims, .. } = ask(claim) else { panic!() };

@@ -65,7 +65,7 @@ fn assert_sound(life: &Life) {
     assert!(checked.is_ok(), "{checked:#?}");
 }
 
-/// The clock jumped while nothing was running.
+/// The clock jumps while nothing is running: `trust_clock` stands for a restart.
 fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     let mut life = plain(kind, Config { random_check_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1)));
@@ -86,7 +86,7 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     let told = life.ask(Request::Verdicts(vec![NewVerdict { reviewer: "bob".into(), ..late }])).unwrap();
     assert!(matches!(&told, Answer::Verdicts { rejected, .. } if rejected.len() == 1), "{told:?}");
     assert_sound(&life);
-    // After setting the clock back, nobody holds anything, and verdicts stay.
+    // After setting the clock back, nobody holds anything, and verdicts can no longer be undone.
     let held = claimed(life.ask(claim("eva", 1))).remove(0);
     let given = NewVerdict { reviewer: "eva".into(), ..verdict("w", &held.item, held.token) };
     life.ask(Request::Verdicts(vec![given])).unwrap();
@@ -100,12 +100,12 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     life.writer.refold_if_stale().unwrap();
     assert_eq!(claimed(life.ask(claim("gus", 1))).len(), 0);
     assert_sound(&life);
-    // Another store reads the same.
+    // A writer that opens the queue anew has the same state.
     let store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let mut again = crate::queue_writer::QueueWriter::open(store, life.writer.queue()).unwrap();
     assert_eq!(again.replica.live.to_bytes(), life.writer.replica.live.to_bytes());
     assert_eq!(again.replica.learner.to_bytes(), life.writer.replica.learner.to_bytes());
-    // The verdict also stays when the clock reaches the old time of the log.
+    // The verdict still cannot be undone when the clock reaches the old time of the log.
     life.pass(86_400);
     assert!(matches!(again.answer(&[Call::new("eva", undo)]).remove(0), Err(Error::Conflict(_))));
     assert_sound(&life);
@@ -193,8 +193,8 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
     assert_eq!(life.home.change("UPDATE idempotency SET at = at"), 0);
 }
 
-/// The clock is three days ahead for half a minute, with two claims. Then it is right, and the
-/// server restarts.
+/// The clock is three days ahead during two claims. Then it is right again, and the server
+/// restarts.
 fn what_a_wrong_clock_wrote_deletes_nothing(kind: Kind) {
     let mut life = plain(kind, Config { payload_days: Some(1), random_check_rate: 0.0, ..config() });
     life.ahead.fetch_add(3 * DAY, Ordering::Relaxed);
@@ -293,7 +293,7 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
             "{error}"
         );
     }
-    // The server has not noticed, and reads need no write lock.
+    // The refused attempts do not disturb the server, and reads need no write lock.
     queue.ask(Call::new("ann", Request::Items(vec![item("y", 1.0)]))).unwrap();
     assert!(verify(folder.path()).unwrap()[0].is_ok());
     let waiting = {
@@ -345,7 +345,7 @@ fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
         tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     for table in tables {
-        // This table has got a column since.
+        // The table `queues` has one more column by now.
         let columns = if table == "queues" { "id, name, head, at" } else { "*" };
         db.execute_batch(&format!("INSERT INTO main.{table} SELECT {columns} FROM life.{table}")).unwrap();
     }
@@ -353,7 +353,7 @@ fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
     for migration in &schema::MIGRATIONS[1..version] {
         db.execute_batch(&schema::for_sqlite(migration)).unwrap();
     }
-    // "jury", as in every database of this program.
+    // The bytes of "jury", which mark every database of this program.
     db.execute_batch(&format!("PRAGMA application_id = {}; PRAGMA user_version = {version}", 0x6a75_7279))
         .unwrap();
     db
@@ -399,7 +399,7 @@ fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_
 fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick(kind: Kind) {
     let mut life = plain(kind, Config { random_check_rate: 1.0, random_check_share: 1.0, ..config() });
     life.writer.refold_if_stale().unwrap();
-    // Drawn with a rate that changes afterwards.
+    // The items added from now on are drawn with the probability 0.5, and not with 1.
     let config = crate::ConfigChange { random_check_rate: Some(0.5), ..crate::ConfigChange::default() };
     life.ask(Request::Configure(config)).unwrap();
     let items: Vec<NewItem> = (0..40).map(|i| item(&format!("y{i}"), 1.0)).collect();

@@ -39,7 +39,7 @@ fn first_version(kind: Kind) -> Home {
     life.live(150);
     let Life { writer, home, .. } = life;
     drop(writer);
-    // Undoes the statements of later versions, so that the first version remains.
+    // Removes what later versions added, so that the first version remains.
     for index in [
         "items_open",
         "idempotency_by_age",
@@ -116,8 +116,8 @@ fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Ki
     assert_eq!(schema_of(&home), schema_of(&new));
 }
 
-/// Entries of earlier programs have no seals. After them, no seal can be removed without being
-/// noticed.
+/// Entries of earlier programs have no seals. From the first sealed entry on, no seal can be
+/// removed without being noticed.
 fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
     let home = first_version(kind);
     let strip = |home: &Home, until: u64| {
@@ -174,7 +174,7 @@ fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
     }
 }
 
-/// As if permissions forbade reading the folder, which cannot be tested as root.
+/// A link to itself stands for a folder that cannot be read, because root may read all others.
 #[test]
 #[cfg(unix)]
 fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
@@ -201,7 +201,7 @@ fn what_a_desk_has_left_behind_is_not_played_into_the_copy_that_takes_its_place(
     backup(life.home.folder(), &copy).unwrap();
     let then = verify(life.home.folder()).unwrap();
     life.live(60);
-    // As after a crash with loss of the file: the journal remains, with all newer changes.
+    // As after a crash in which the file was lost: the journal remains, with all newer changes.
     std::fs::create_dir(&folder).unwrap();
     for end in ["-wal", "-shm"] {
         let name = format!("{FILE}{end}");
@@ -218,7 +218,7 @@ fn what_a_desk_has_left_behind_is_not_played_into_the_copy_that_takes_its_place(
     assert!(told.contains("another process") && folder.exists(), "{told}");
     drop(held);
     restore(&copy, &folder, false).unwrap();
-    // Of two copies into one file, the second is refused.
+    // Two copies are made into one file: the second is refused.
     let unfinished = aside.path().join("other.unfinished");
     let held = std::fs::File::create(&unfinished).unwrap();
     held.lock().unwrap();
@@ -279,7 +279,7 @@ fn what_is_made_is_for_its_owner_alone() {
 }
 
 #[test]
-fn a_folder_has_one_writer_and_commits_are_synced() {
+fn a_folder_has_one_writer_and_can_be_read_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
     let error = Sqlite::open(folder.path(), Duration::from_millis(30)).unwrap_err();
@@ -297,7 +297,7 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     let (copy, put_back) = (aside.path().join("copy.sqlite"), aside.path().join("put back"));
     backup(life.home.folder(), &copy).unwrap();
     assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "nothing is written over");
-    // Left by a killed copy.
+    // These files were left by a killed copy.
     let left = ["", "-wal", "-shm"].map(|end| aside.path().join(format!("other.sqlite.unfinished{end}")));
     left.iter().for_each(|file| std::fs::write(file, "a part of another copy").unwrap());
     backup(life.home.folder(), &aside.path().join("other.sqlite")).unwrap();
@@ -342,7 +342,7 @@ fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong(kind
 fn a_copy_is_one_snapshot_however_often_others_commit_meanwhile() {
     let home = Home::new(Kind::Sqlite);
     let desk = EmbeddedQueue::create(home.folder(), "q", &config(), Duration::ZERO).unwrap();
-    // 20 MB: several times what an earlier version copied between two checks of the journal.
+    // 20 MB, so that the copy takes a while.
     home.change(
         "INSERT INTO payloads WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < 200) SELECT 1, n, hex(zeroblob(50000)), NULL FROM row",
     );
@@ -462,7 +462,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     }
     let archived = archive(&life.home, before, Some("q")).unwrap();
     assert_eq!(archived, [crate::ArchivedQueue { queue: "q".into(), entries: head }]);
-    // The records of both are complete and unchanged.
+    // The records in the archive and the ones left behind are complete.
     let checked = verify(to.as_path()).unwrap();
     assert_eq!(checked, [was[0].clone()]);
     assert!(checked[0].is_ok() && checked[0].claims > 0, "{checked:#?}");
@@ -472,7 +472,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     let mut desk = EmbeddedQueue::open(to.as_path(), Some("q"), Duration::ZERO).unwrap();
     let again = desk.export_page(0, 1000).unwrap();
     assert_eq!(format!("{:?}", again.items), format!("{:?}", exported.items));
-    // Whoever had the queue open learns that it is gone.
+    // A writer that had the queue open learns that it is gone.
     assert!(matches!(
         life.ask(crate::Request::Erase { items: vec!["x1".into()] }),
         Err(Error::NoQueue { .. })

@@ -1,5 +1,4 @@
-//! Tests of items that are assumed to be new, on both databases: existing ones are found all the
-//! same.
+//! Tests of items that are wrongly assumed to be new: they are updated all the same.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -22,7 +21,7 @@ fn items(first: u64, score: f64) -> Vec<NewItem> {
     (first..first + MANY).map(item).collect()
 }
 
-/// A queue that has got only new items for a while, and their number.
+/// A queue that has got only new items in its last requests, and their number.
 fn growing(kind: Kind) -> (Life, u64) {
     let mut life = Life::new(kind, 1, &Config { random_check_rate: 0.0, ..config() });
     let mut next = 0;

@@ -1,5 +1,5 @@
-//! Tests of several nodes on one log: each catches up before it decides, and failed commits are
-//! resolved.
+//! Tests of several nodes on one log: each catches up before it decides, and commits that failed or
+//! got no answer are resolved.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -71,7 +71,7 @@ fn what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the
     );
     life.pass(31);
     other.trust_clock();
-    // The lease has ended. The first entry in the log gets the item.
+    // The lease has ended. The node that writes the first entry gets the item.
     assert_eq!(names(other.answer(&[claim("dan", 1)]).remove(0)), ["x5"]);
     let late = |item: &str, reviewer: &str| {
         Call::new(

@@ -1,5 +1,5 @@
-//! Tests with a PostgreSQL that goes away, and commits without an answer, over connections that are
-//! really cut.
+//! Tests with a PostgreSQL that goes away, and with commits that get no answer, over connections
+//! that are really cut.
 
 use super::fixture::{Home, Kind, asked, tell};
 use super::proxy::{Commit, Proxy};
@@ -83,7 +83,7 @@ mod postgres {
     #[ignore = "needs PostgreSQL"]
     fn a_backend_that_is_killed_while_it_commits_has_not() {
         let (home, _proxy, mut writer) = behind_a_proxy(Duration::from_secs(20));
-        // A slow check makes the commit take a second.
+        // A slow check makes the commit take two seconds.
         tell(
             home.url(),
             "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$",
@@ -126,8 +126,8 @@ mod postgres {
         drop(writer);
         sound(&home);
 
-        // Without patience, requests fail, at once when the outage is known, and work again
-        // afterwards.
+        // Without patience, requests fail, at once if the outage is known already. Afterwards they
+        // work again.
         let place = StoreLocation::Database(proxy.url.clone());
         let service = Service::open(&place, Duration::ZERO).unwrap();
         let queue = service.queue("q").unwrap();
@@ -218,7 +218,7 @@ mod postgres {
         let now = store.now().unwrap();
         let queue = crate::create::create(&mut store, "q", &plain(), "test", now).unwrap();
         store.begin(queue.id).unwrap();
-        // The database refuses an invalid time.
+        // A day before this time is no valid number for the database.
         assert!(store.tidy(queue.id, i64::MIN).is_err());
         let error = store.commit().unwrap_err();
         assert!(matches!(error, Error::Database(_)), "{error}");
@@ -226,11 +226,11 @@ mod postgres {
     }
 }
 
-/// A database has few connections, and a server may have a thousand queues.
+/// A database has few connections, but a server may have a thousand queues.
 #[test]
 #[ignore = "needs PostgreSQL: scripts/postgres run cargo test -p jurybox-server postgres -- --ignored"]
 fn on_postgres_many_queues_on_two_nodes_share_a_few_connections() {
-    // More queues than the database has connections.
+    // More queues than the 50 connections that `scripts/postgres` allows.
     const QUEUES: u32 = 60;
     let home = Home::new(Kind::Postgres);
     let nodes: Vec<Service> =
@@ -254,14 +254,13 @@ fn on_postgres_many_queues_on_two_nodes_share_a_few_connections() {
     });
     let many =
         asked(home.url(), "SELECT COUNT(*)::text FROM pg_stat_activity WHERE datname = current_database()");
-    // Three for each node, and this one.
+    // Three for each node, and the one that asks.
     assert!(many.parse::<u32>().unwrap() <= 7, "{many} connections");
     assert!(nodes.iter().all(|node| node.failing_queues().is_empty()));
     sound(&home);
 }
 
-/// In transaction mode, a pooler mixes the prepared statements of its clients, and claims come back
-/// empty.
+/// In transaction mode, a pooler mixes up the prepared statements of its clients.
 #[test]
 #[ignore = "needs PostgreSQL, and pgbouncer: scripts/postgres run cargo test -p jurybox-server postgres -- --ignored"]
 fn on_postgres_a_pooler_in_transaction_mode_is_refused_by_name_and_one_in_session_mode_serves() {

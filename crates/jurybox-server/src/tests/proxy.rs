@@ -61,7 +61,7 @@ impl Proxy {
         *self.state.next.lock().unwrap() = Some(what);
     }
 
-    /// Whether the COMMIT has come and was handled so.
+    /// Whether the COMMIT has come and the connection was cut.
     pub(crate) fn has_cut(&self) -> bool {
         self.state.next.lock().unwrap().is_none()
     }

@@ -118,7 +118,7 @@ fn an_expiry_and_a_verdict_at_the_same_moment_give_the_item_to_one(kind: Kind) {
         let (late, claimed) = both((&mut life.writer, given), (&mut other, claim("bob", 1)));
         let accepted = matches!(late, Ok(Answer::Verdicts { accepted: 1, .. }));
         assert_ne!(accepted, names(&claimed).contains(&item), "{late:?} {claimed:?}");
-        // The holder releases or closes the item, so that the next round uses another one.
+        // If bob got the item, he judges it, so that the next round has another item.
         if !accepted {
             let given = verdict(&format!("w{round}"), &item, "bob", None);
             assert!(matches!(other.answer(&[given]).remove(0), Ok(Answer::Verdicts { accepted: 1, .. })));
@@ -157,8 +157,8 @@ fn a_revision_and_a_refold_at_the_same_moment_end_up_the_same(kind: Kind) {
         }
         life.pass(25);
         other.trust_clock();
-        // Revising the first verdict makes a learner stale; while one node folds again, the other
-        // revises.
+        // Revising the first verdict makes the learner stale. While one node folds the log again,
+        // the other node revises the second verdict.
         let revise = |at: usize| {
             verdict(&format!("w{round}-{at}"), &items[at], "ann", Some(&format!("v{round}-{at}")))
         };

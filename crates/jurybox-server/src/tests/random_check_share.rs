@@ -38,7 +38,7 @@ fn audits_are_their_share_of_what_is_claimed_however_few_at_a_time(kind: Kind) {
     for (share, k, times) in [(0.25, 1, 240), (0.25, 3, 80), (0.1, 5, 60)] {
         let mut life = plain(kind, share);
         let random_checks: usize = claim(&mut life, k, times).iter().sum();
-        // The total is within four standard deviations of its expectation.
+        // The number of random checks is within four standard deviations of its expectation.
         let room = f64::from(k) * share;
         let (mean, chance) = (f64::from(times) * room, room.fract());
         let off = (f64::from(times) * chance * (1.0 - chance)).sqrt() * 4.0;
@@ -48,15 +48,15 @@ fn audits_are_their_share_of_what_is_claimed_however_few_at_a_time(kind: Kind) {
         );
         assert!(checked(&life).is_ok(), "{:#?}", checked(&life));
     }
-    // Without a fractional part there is no draw.
+    // If k times the share is a whole number, there is no draw.
     let mut life = plain(kind, 0.25);
     assert_eq!(claim(&mut life, 8, 10), [2; 10]);
     assert_eq!(claim(&mut plain(kind, 1.0), 1, 20), [1; 20]);
     assert_eq!(claim(&mut plain(kind, 0.0), 1, 20), [0; 20]);
 }
 
-/// Entries of earlier programs record no draw, and are checked by their rule: the share, rounded
-/// up.
+/// Entries of earlier programs record no draw. They are checked by the earlier rule: k times the
+/// share, rounded up.
 #[test]
 fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     let mut life = plain(Kind::Sqlite, 0.25);
@@ -65,7 +65,7 @@ fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     let seq_of =
         |many: usize| begun + 1 + random_checks.iter().position(|found| *found == many).unwrap() as u64;
     let (with, without) = (seq_of(1), seq_of(0));
-    // Without seals, as in earlier programs.
+    // Seals are removed, because earlier programs wrote none.
     life.home.change("UPDATE log SET body = json_remove(body, '$.seal', '$.rows')");
     life.home.change("UPDATE queues SET sealed = head + 1");
     let rewrite = |words: &str, seq: u64| {

@@ -1,5 +1,5 @@
-//! A random life of a queue, for tests: items, claims, verdicts, revisions, changing evaluators and
-//! ending leases.
+//! A random life of a queue, for tests: items, claims, verdicts, revisions, changes of evaluators
+//! and leases that end.
 
 use super::fixture::{Home, Kind};
 use crate::StoreLocation;
@@ -91,7 +91,7 @@ impl Life {
         self.writer.answer(&[Call::new("test", request)]).remove(0)
     }
 
-    /// Moves the clock forward.
+    /// Moves the clock by some seconds, back if negative. The writer follows at once.
     pub(crate) fn pass(&mut self, seconds: i64) {
         self.ahead.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
         self.writer.trust_clock();

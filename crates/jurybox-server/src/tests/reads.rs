@@ -75,7 +75,7 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     assert_eq!(told.leases[0], ("ann".into(), claims[0].until));
     assert_eq!(told.contributions.unwrap().each, [0.6, 0.0]);
     assert!(queue.explain_item("nobody").unwrap().is_none() && queue.explain_item("\0").unwrap().is_none());
-    // Of three items, one of them decided.
+    // `b` has scored two of three items.
     let evaluated = queue.evaluator_summaries(&queue.model().unwrap()).unwrap();
     assert_eq!(evaluated[1].coverage, Some(2.0 / 3.0));
     let found = queue.report().unwrap();
@@ -87,7 +87,7 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     // Erased items do not appear anywhere.
     queue.ask(Call::new("ann", Request::Erase { items: vec!["high".into(), "gap".into()] })).unwrap();
     assert_eq!(ids(&queue.list_items(0, 9).unwrap()), ["low"]);
-    // On a slow machine a `settle` entry may have been written meanwhile.
+    // On a slow machine a `settle` entry may have been written in the meantime.
     let settles = |event: &crate::ActivityEntry| event.kind == "settle";
     let activity: Vec<_> =
         queue.activity(0, 100).unwrap().into_iter().filter(|event| !settles(event)).collect();
@@ -125,7 +125,8 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     };
     ask(Request::Verdicts(vec![on("w", "x", token)]));
     ask(Request::Verdicts(vec![verdict("z", "y", "bob", 0.0)]));
-    // Ann judges again after she could see reactions to her verdict; bob has not.
+    // Ann judges again, after she could have seen the model's prediction. Bob judges for the first
+    // time.
     let seen: Vec<(String, bool)> = queue
         .recent_verdicts(9)
         .unwrap()
@@ -147,7 +148,7 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     assert!(activity.iter().all(|one| one.items == ["x"]), "each tells of this item alone");
     assert_eq!((activity[0].verdicts[0].0.as_str(), activity[1].undone.as_deref()), ("w", Some("v")));
     assert_eq!(queue.item_activity(told.item.n, 2).unwrap().len(), 2);
-    // A revision counts as judging again.
+    // A revision too counts as judging again.
     let again = NewVerdict { revises: Some("z".into()), ..verdict("z2", "y", "bob", 1.0) };
     ask(Request::Verdicts(vec![again]));
     assert!(queue.explain_item("y").unwrap().unwrap().verdicts[0].seen);
@@ -182,7 +183,7 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     judge("v", "ann", claim("ann").token, "x");
     assert!(!seen());
     undo("v", "ann");
-    // Released and claimed like any other, it is still an item that ann has judged before.
+    // The item is released and claimed like any other, but ann has judged it before.
     let release = |who: &str| ask(Request::Release { reviewer: who.into(), items: vec!["x".into()] });
     release("ann");
     let again = claim("ann");
@@ -191,12 +192,12 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     assert!(seen());
     undo("w", "ann");
     release("ann");
-    // Bob has not.
+    // Bob has not judged the item before.
     judge("b", "bob", claim("bob").token, "x");
     assert!(!seen());
     undo("b", "bob");
     release("bob");
-    // A verdict without a claim does not change that.
+    // The same holds for a verdict without a claim.
     ask(Request::Verdicts(vec![verdict("w2", "x", "ann", 1.0)]));
     assert!(seen());
 }
@@ -221,7 +222,7 @@ fn an_entry_says_what_was_taken_back_and_what_was_set(kind: Kind) {
     let changed: Vec<String> =
         told("configure").iter().map(|event| serde_json::to_string(&event.changed).unwrap()).collect();
     assert_eq!(changed, [r#"{"k":3,"payload_days":9}"#, r#"{"payload_days":null}"#]);
-    // A page that begins later says the same.
+    // A page that begins at a later entry says the same.
     let last = told("configure")[1].seq;
     assert_eq!(queue.activity(last - 1, 1).unwrap()[0].changed, told("configure")[1].changed);
 }
@@ -257,8 +258,8 @@ fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
     assert_eq!(told(&queue), (2, 1.0, 2));
 }
 
-/// The sample is the items drawn on arrival, at each rate, whoever claimed them and whatever
-/// happened.
+/// The sample consists of the items drawn on arrival, whoever claimed them and whatever happened to
+/// them. The rate may have changed since.
 fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -278,7 +279,8 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
         ))
         .unwrap();
     items(10, 30);
-    // Claimed by value though drawn, closed by a rule, erased, and judged after being released.
+    // Of the drawn items, i9 is claimed by value, i8 is closed by a rule, and i7 is erased. Item
+    // i28, not drawn, is judged after being released.
     let given = claim(&queue, "ann", 21);
     assert_eq!((given[0].item.as_str(), given[20].item.as_str()), ("i29", "i9"));
     say(&queue, vec![verdict("a", "i29", "ann", 1.0), verdict("b", "i9", "ann", 1.0)]);
@@ -294,11 +296,10 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let random_checks = crate::RandomCheckCounts { items: 10, decided: 1, waiting: 7, closed: 1, erased: 1 };
     assert_eq!((found.random_checks, found.items, found.reviewed, found.found), (random_checks, 29, 3, 2.0));
     assert_eq!((found.picked.items, found.unclaimed.items, found.random.items), (2, 0, 1));
-    // Nothing is known of the twenty later items; of the drawn ones, one is decided and one is
-    // erased.
+    // Any item that no reviewer has decided could be missed: 29 less 3.
     let missed = found.missed.unwrap();
     assert_eq!((missed.low, missed.high), (0.0, 26.0));
-    // Without a scale, anything can be worth anything.
+    // Without a scale, any reward is possible.
     queue
         .ask(Call::new(
             "ann",
@@ -312,7 +313,7 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     assert!(picked.mean == 0.5 && picked.low.is_nan() && picked.high.is_nan(), "{found:?}");
 }
 
-/// A reviewer judges the rewarding items and leaves the rest; golden items are found as expected.
+/// A reviewer judges the rewarding items and leaves the rest. Golden items do not count as found.
 fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -348,11 +349,12 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     assert_eq!((found.picked.items, found.released, found.found), (2, 6, 2.0));
     let picked = found.picked.mean.unwrap();
     assert!(picked.mean.is_nan() && picked.low < 0.25 && picked.high == 1.0, "{picked:?}");
-    // Another reviewer decides one of them.
+    // Another reviewer decides one of the skipped items.
     say(&queue, vec![verdict("c", "i17", "bob", 0.0)]);
     let found = queue.report().unwrap();
     assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 0));
-    // A rule closes another item, which no person has decided. Unclaimed items were not picked.
+    // A rule closes another skipped item, so no person has decided it. Unclaimed items were not
+    // picked.
     say(
         &queue,
         vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("d", "i16", "rule", 0.0) }],
@@ -371,7 +373,7 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     assert_eq!(queue.report().unwrap().released, 6);
 }
 
-/// Two unrelated evaluators stay unrelated in the report, after the best items by both are gone.
+/// Two unrelated evaluators are still shown as unrelated when the best items by both are gone.
 fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -400,7 +402,7 @@ fn a_preview_is_what_the_change_then_does(kind: Kind) {
         assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // What would be refused is refused with the same message.
+    // A change that would be refused is refused with the same message.
     say(&queue, vec![verdict("v", "low", "ann", 0.5)]);
     let turned = jurybox::Evaluator { name: "b".into(), direction: jurybox::Direction::Low };
     let scale =

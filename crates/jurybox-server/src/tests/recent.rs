@@ -58,7 +58,7 @@ fn a_note_stands_beside_its_verdict_until_the_item_is_erased(kind: Kind) {
         own.iter().map(|own| (own.item.as_str(), own.note.as_deref())).collect();
     assert_eq!(notes, [("y", None), ("x", Some("seen it before"))]);
     assert!(own[0].undo_until > own[0].at && queue.own_verdicts("bob", 20).unwrap().is_empty());
-    // Counted from a time on, exact to the entry.
+    // Verdicts are counted from a time on, that time included.
     let since = |who: &str, at: i64| queue.own_verdicts_since(who, at).unwrap();
     assert_eq!([since("ann", 0), since("ann", own[1].at), since("ann", own[0].at)], [2, 2, 1]);
     assert_eq!([since("ann", own[0].at + 1), since("ann", i64::MAX), since("bob", 0)], [0, 0, 0]);
@@ -120,7 +120,7 @@ fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
     queue.ask(Call::new("ann", claim)).unwrap();
     say(&queue, "v", "x", "ann", None);
-    // Claimed for its value, though drawn for a random check too.
+    // The item was claimed for its value, although it was drawn for a random check too.
     let reviews = queue.recent_verdicts(9).unwrap().0.remove(0);
     assert_eq!((reviews.explored, reviews.random_check), (false, Some(1.0)));
 }

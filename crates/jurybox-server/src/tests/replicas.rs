@@ -24,7 +24,7 @@ fn whole_log(store: &mut dyn Store, queue: i64) -> Vec<LogEvent> {
     events
 }
 
-/// Checks everything that must hold of a queue.
+/// Checks that a queue read in different ways has the same state, and that its records are right.
 fn check(life: &mut Life, cuts: &[usize]) {
     let queue = life.writer.queue();
     life.writer.refold_if_stale().unwrap();
@@ -33,7 +33,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
     let live = life.writer.replica.live.to_bytes();
     let learner = life.writer.replica.learner.to_bytes();
 
-    // From the tables.
+    // The state is loaded from the tables.
     let head = store.begin_reading(queue).unwrap();
     let (loaded, _) = load(store.as_mut(), queue, head).unwrap();
     let again = refold(store.as_mut(), queue, head.seq, &mut |_| Ok(())).unwrap();
@@ -42,12 +42,12 @@ fn check(life: &mut Life, cuts: &[usize]) {
     assert!(loaded.learner.to_bytes() == learner, "a learner loaded is another");
     assert!(again.to_bytes() == learner, "a learner folded again is another");
 
-    // By the checker, which shares no code with the writer.
+    // The checker, a separate implementation, reads the records.
     for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_ok(), "{checked:#?}");
     }
 
-    // From the log, with failing transactions in between.
+    // The state is folded from the log, with failing transactions in between.
     let mut replica = Replica::new(&events[0]).unwrap();
     for (at, event) in events.iter().enumerate().skip(1) {
         if cuts.contains(&(at % 97)) {
@@ -65,8 +65,8 @@ fn check(life: &mut Life, cuts: &[usize]) {
         count_free(live);
     }
 
-    // At every cut, a learner that goes on, is stored and read back, or folds again after a
-    // revision, equals one that folded the log from the beginning.
+    // A learner goes on entry by entry; after a revision it folds again. At every cut it equals one
+    // that folded the log from the beginning. Then it is stored and read back.
     let mut going = Learner::new(&events[0], LaterFacts::default()).unwrap();
     store.begin_reading(queue).unwrap();
     for (at, event) in events.iter().enumerate().skip(1) {
@@ -83,7 +83,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
     assert!(going.to_bytes() == learner, "a learner that went on is another");
 }
 
-/// Checks the running count of free items.
+/// Checks the running counts of free items by tags.
 fn count_free(live: &LiveQueue) {
     let mut free: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     for block in live.blocks.iter() {
@@ -108,8 +108,7 @@ fn live_and_check(kind: Kind, seed: u64, quorum: u8, cuts: &[usize]) {
     check(&mut life, cuts);
 }
 
-/// Three more nodes that read the log at random times, learn at once or later, and restart at
-/// times.
+/// Three more nodes read the log at random times; some fold again, and some restart.
 fn follow(kind: Kind, seed: u64, quorum: u8, batches: Vec<(u64, u8, usize)>) {
     let mut life = Life::new(kind, seed, &Config { quorum, ..config() });
     let queue = life.writer.queue();

@@ -37,7 +37,7 @@ fn reported(life: &Life) -> QueueReport {
     .unwrap()
 }
 
-/// Of 20 items claimed, ann finds 5 rewarding and keeps the others; all have a tag.
+/// Of 20 claimed items, ann finds 5 rewarding and keeps the others. All items have the tag.
 fn half_done(kind: Kind, tag: &str) -> Life {
     let mut life = Life::new(kind, 1, &set_up(0.0));
     life.ask(items(40, Some(tag))).unwrap();
@@ -68,7 +68,7 @@ fn what_was_decided_on_erased_items_stands(kind: Kind) {
     life.ask(Request::Verdicts(said.collect())).unwrap();
     let before = reported(&life).picked;
     assert_eq!((before.items, before.mean.unwrap().mean), (10, 0.5));
-    // Erases decided items, and one that she still holds.
+    // Five decided items are erased, and one that ann still holds.
     life.ask(Request::Erase { items: (29..35).map(|i| format!("dull{i}")).collect() }).unwrap();
     let after = reported(&life);
     assert_eq!((after.items, after.reviewed, after.picked.items, after.picked.sum), (34, 5, 10, 5.0));

@@ -1,5 +1,5 @@
-//! Tests that verdicts are learnt with their reviewer, unless several decided or another had the
-//! last word.
+//! Tests that verdicts are learnt with their reviewer. Not so if several reviewers decided, or if
+//! an appeal or a late revision had the last word.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -11,7 +11,7 @@ use jurybox::{Reviewer, Standing};
 
 on_both!(severity_is_learnt_by_name, what_several_decide_is_nobodys, the_last_word_is_nobody_elses);
 
-/// Two reviewers judge the same kind of items; bob's rewards are higher by two.
+/// Two reviewers judge the same kind of items; bob's rewards are higher by about two.
 fn judged(kind: Kind, config: &Config) -> Life {
     let amounts = VerdictScale { lowest: 0.0, highest: 10.0, labels: [].into() };
     let mut life = Life::new(kind, 1, &Config { reward: Some(amounts), ..config.clone() });
@@ -46,8 +46,7 @@ fn standings(life: &Life) -> Vec<Standing> {
     fitted.reviewers(Fraction::try_from(0.9).unwrap())
 }
 
-/// Checks that claims are exact under models computed from the tables, and that a new fold has the
-/// same bytes.
+/// Checks that the records hold, and that a claim by a new fold of the log is exact.
 fn is_right(life: &mut Life) {
     life.writer.refold_if_stale().unwrap();
     life.ask(Request::Claim { reviewer: "cyd".into(), k: Some(4), filter: Filter::default() }).unwrap();
@@ -76,7 +75,7 @@ fn what_several_decide_is_nobodys(kind: Kind) {
 
 fn the_last_word_is_nobody_elses(kind: Kind) {
     let mut life = judged(kind, &config());
-    // An appeal makes the log fold again without ann's name on that verdict.
+    // After an appeal the log is folded again, and ann's name is no longer on that verdict.
     let appeal = NewVerdict { source: VerdictSource::Appeal, ..verdict("appeal", "i0", "olga", 4.0) };
     life.ask(Request::Verdicts(vec![appeal])).unwrap();
     // A revision after the undo window is learnt without a reviewer too.

@@ -1,5 +1,5 @@
-//! Tests of revised and undone verdicts, foreign tokens, lowered quorums, corrected clocks and
-//! erased items.
+//! Tests of revised and undone verdicts, tokens of other claims, lowered quorums, corrected clocks
+//! and erased items.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
@@ -69,7 +69,7 @@ fn a_verdict_that_was_taken_back_can_be_given_again(kind: Kind) {
         undo(&mut life, "ann", "v1");
         assert_eq!(life.writer.replica.live.counts().closed, 0);
     }
-    // Undone and given again before the first was answered.
+    // A verdict is undone and given again before the first call was answered.
     let verdict = NewVerdict {
         id: "v1".into(),
         item: "x79".into(),
@@ -127,7 +127,7 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     assert_eq!(next.item, "x74", "the best that nobody has");
     let seen = life.writer.replica.learner.jury().seen();
     assert_eq!(seen.used + seen.ignored_rewards, 4, "they were learnt from");
-    // Opening the queue again or folding its log gives the same.
+    // Opening the queue again and folding its log give the same.
     let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
     let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
     assert_eq!(folded.to_bytes(), life.writer.replica.learner.to_bytes());
@@ -156,7 +156,7 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     say(&mut life, "v3", "bob", 1.0, None);
     assert_eq!(life.writer.replica.live.counts().closed, 1, "they agree");
     undo(&mut life, "bob", "v3");
-    // Her verdict has decided nothing and was revised; then one verdict is enough.
+    // Ann's verdict has decided nothing and was revised. Then one verdict is enough.
     say(&mut life, "v4", "ann", 0.0, Some("v2"));
     life.ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() })).unwrap();
     assert_eq!(life.writer.replica.live.counts().closed, 1);
@@ -164,13 +164,14 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
     life.writer.refold_if_stale().unwrap();
     claim(&mut life, "cid", 3);
-    // The model learnt from the erased item cannot be computed again; the last claim can be
-    // checked.
+    // The model of an earlier claim has learnt from the erased item, so that claim cannot be
+    // checked. The last claim can.
     let checked = crate::verify(&life.home.place).unwrap().remove(0);
     assert!(checked.is_ok() && checked.exact == 1, "{checked:#?}");
 }
 
-/// A revision has decided an item. Then a lower quorum decides by the first verdict alone.
+/// A revision has decided an item. Another verdict is undone, and a lower quorum decides by the
+/// revision alone.
 fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
     let mut life = plain(kind, 2);
     for (id, reviewer, reward, revises) in
@@ -190,7 +191,7 @@ fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
     life.writer.refold_if_stale().unwrap();
     claim(&mut life, "cid", 3);
     assert_sound(&life);
-    // A queue opened again, and a model computed from the tables, are the same.
+    // A queue opened again has learnt the same.
     let learner = |writer: &QueueWriter| writer.replica.learner.to_bytes();
     let (queue, before) = (life.writer.queue(), learner(&life.writer));
     life.writer =

@@ -1,4 +1,5 @@
-//! Tests of the rules of a queue, one by one.
+//! Tests of the rules of a queue: claims, verdicts, skips, undo, appeals, modes, keys, clocks and
+//! erasing.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -229,7 +230,8 @@ fn a_call_with_the_same_key_happens_once(kind: Kind) {
     };
     assert_eq!(told(&again), told(&before));
     assert!(matches!(life.writer.answer(&[ask(3)]).remove(0), Err(Error::KeyReused { .. })));
-    // The same call twice before the first was answered, and another request under the same key.
+    // One call comes twice before the first is answered, and another request comes with the same
+    // key.
     let ask = |k| {
         Call::new("bob", Request::Claim { reviewer: "bob".into(), k: Some(k), filter: Filter::default() })
             .with_key("k2")

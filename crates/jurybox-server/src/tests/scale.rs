@@ -1,4 +1,4 @@
-//! Tests of reward scales, muted evaluators and fixed weights, on a live queue and by the checker.
+//! Tests of reward scales, muted evaluators and fixed weights, by a live queue and by the checker.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
@@ -131,7 +131,7 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     );
     assert_eq!(give(&mut life, "v2", "x2", Some(2.5), None), Ok(0));
     prove(&life);
-    // The checker reports a reward that is not on its scale.
+    // The checker reports a reward that is not on the queue's scale.
     let mut life = queue(kind, &Config { reward: Some(scale()), ..simple() });
     add(&mut life, 0, 4, |i| [i, i, i]);
     give(&mut life, "v0", "x0", None, Some("harmful")).unwrap();
@@ -162,12 +162,12 @@ fn the_report_goes_by_the_scale(kind: Kind) {
     queue.ask(crate::Call::new("t", Request::Verdicts((0..20).map(verdict).collect()))).unwrap();
     let found = queue.report().unwrap();
     assert_eq!((found.scale.low, found.scale.high), (0.0, 10.0));
-    // Only zeros were found, but each remaining item may still be worth ten.
+    // Only zeros were found, but each of the 20 other items may still have the reward 10.
     assert_eq!(found.missed.unwrap().high, 200.0);
 }
 
-/// A queue where `a` is right, `b` is noise and `c` is the opposite of `a`, with verdicts to learn
-/// that.
+/// A queue where `a` is right, `b` is noise and `c` is the opposite of `a`, with 40 verdicts to
+/// learn that from.
 fn taught(kind: Kind, policy: &str) -> Life {
     let mut life = queue(kind, &Config { policy: policy.parse().unwrap(), ..simple() });
     add(&mut life, 0, 130, |i| [i, (i * 37.0) % 11.0, 130.0 - i]);

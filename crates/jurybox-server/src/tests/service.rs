@@ -1,4 +1,4 @@
-//! Tests of many callers at once: the records hold whatever they do.
+//! Tests of many callers at once: the records hold whatever the callers do.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::config;
@@ -12,8 +12,8 @@ on_both!(
     a_queue_that_is_there_is_found_and_another_set_up_refused,
 );
 
-/// One caller, who sends, claims, judges and revises for `turns` turns, and on until a few rankings
-/// were made.
+/// One caller, who sends, claims, judges and revises for `turns` turns, and longer until the queue
+/// was ranked a few times.
 fn call(queue: &crate::Queue, caller: u64, turns: u64) {
     let mut given: Vec<(String, String)> = Vec::new();
     let reviewer = format!("r{caller}");

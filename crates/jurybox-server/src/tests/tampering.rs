@@ -1,4 +1,4 @@
-//! Tests that the checker finds tampering, and names it.
+//! Tests that the checker finds tampering with the records, and names it.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -12,7 +12,8 @@ on_both!(
     what_nothing_is_learnt_from_cannot_be_rewritten_either
 );
 
-/// Changes of the records, with part of the problem that the checker must report.
+/// What is claimed to be wrong, the statements that do it, and part of the problem that the checker
+/// must report.
 const LIES: &[(&str, &str, &str)] = &[
     ("an entry vanished", "DELETE FROM log WHERE seq = 5", "is where entry 5 should be"),
     ("the last entry vanished", "DELETE FROM log WHERE seq = (SELECT MAX(seq) FROM log)", "the head is"),
@@ -193,7 +194,8 @@ const LIES: &[(&str, &str, &str)] = &[
 
 /// A queue in use, with two more claims and a checkpoint.
 fn honest(kind: Kind) -> Home {
-    // Erased items cannot be proved, so the random life must have none.
+    // Erased items make claims unprovable, so this takes a random life in which every claim can be
+    // proved.
     (11..).find_map(|seed| lived(kind, seed)).expect("there is one")
 }
 
@@ -204,7 +206,7 @@ fn lived(kind: Kind, seed: u64) -> Option<Home> {
         life.writer.refold_if_stale().unwrap();
     }
     life.pass(60);
-    // With fixed weights no model is used, and the one that a claim names does not matter.
+    // With fixed weights no model is used, and it would not matter which one a claim names.
     let learnt = ConfigChange {
         muted: Some(Vec::new()),
         weights: Some(std::collections::BTreeMap::new()),
@@ -246,7 +248,7 @@ fn the_checker_finds_and_names_every_lie(kind: Kind) {
     }
 }
 
-/// A checkpoint with a right hash and wrong contents.
+/// The checkpoint has a right hash and wrong contents.
 #[test]
 fn a_checkpoint_that_has_learnt_something_else_is_found_by_the_checker_and_by_a_rebuild() {
     use sha2::{Digest, Sha256};
@@ -280,19 +282,19 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     life.ask(Request::Items((0..10).map(|n| item(&format!("x{n}"), f64::from(n))).collect())).unwrap();
     life.ask(claim("ann")).unwrap();
     life.ask(claim("bob")).unwrap();
-    // Items added after all claims and then erased do not concern any claim.
+    // An item added after all claims and then erased does not concern any claim.
     life.ask(Request::Items(vec![item("late", 5.0)])).unwrap();
     life.ask(Request::Erase { items: vec!["late".into()] }).unwrap();
     assert_eq!(proved(&life), (2, 0, 0));
     life.writer.refold_if_stale().unwrap();
     life.ask(claim("cid")).unwrap();
     assert_eq!(proved(&life), (3, 0, 0));
-    // Added after the model was made, this item could have been claimed.
+    // This item came after the model, and could have been claimed.
     life.ask(Request::Items(vec![item("rival", -1.0)])).unwrap();
     life.ask(claim("dan")).unwrap();
     life.ask(Request::Erase { items: vec!["rival".into()] }).unwrap();
     assert_eq!(proved(&life), (3, 1, 0));
-    // Every model had learnt from this item. All else about the claims must still hold.
+    // Every model had learnt from this item. Everything else about the claims must still hold.
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
     let (exact, unprovable, _) = proved(&life);
     assert!(exact < 3 && exact + unprovable == 4, "{exact} {unprovable}");
@@ -337,7 +339,7 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
     life.ask(claim.clone()).unwrap();
     life.pass(60);
     life.ask(claim).unwrap();
-    // One of the second 64 items is erased: nothing can be proved of those, and everything of
+    // Rows are sealed 64 at a time. Erasing item 101 makes items 65 to 128 unprovable, and no
     // others.
     life.ask(Request::Erase { items: vec!["x100".into()] }).unwrap();
     let Life { writer, home, .. } = life;

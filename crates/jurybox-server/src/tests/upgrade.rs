@@ -44,7 +44,8 @@ fn lived(kind: Kind, random_check_rate: f64, undo_seconds: u32) -> Life {
             let id = format!("v{round}.{n}");
             life.ask(Request::Verdicts(vec![verdict(&id, &given.item, "ann", reward)])).unwrap();
         }
-        // Without undo windows, the clock stays the machine's, which a service needs.
+        // With `undo_seconds` 0, the clock is not moved, since a service that opens the queue has
+        // the machine's clock.
         life.pass(3 * i64::from(undo_seconds));
         life.writer.refold_if_stale().unwrap();
     }
@@ -58,7 +59,7 @@ fn by_an_earlier_program(kind: Kind) -> Home {
     drop(writer);
     forget_rules(&home, "seq > 0");
     home.change("UPDATE claims SET value = 2 * value");
-    // Later versions of the tables created this.
+    // The earlier tables lack this index and these columns.
     home.change("DROP INDEX payloads_large");
     for column in ["reviewer", "expires", "used"] {
         home.change(&format!("ALTER TABLE api_keys DROP COLUMN {column}"));
@@ -70,7 +71,8 @@ fn by_an_earlier_program(kind: Kind) -> Home {
     home
 }
 
-/// Removes rules and seals from some entries, as anybody with access to the database could.
+/// Removes the rules of some entries and the seals of all, as anybody with access to the database
+/// could.
 fn forget_rules(home: &Home, which: &str) {
     assert!(
         home.change(&format!("UPDATE log SET body = replace(body, '\"rules\"', '\"ruled\"') WHERE {which}"))
@@ -104,7 +106,7 @@ fn claims_of_an_earlier_program_are_neither_proved_nor_false(kind: Kind) {
     assert!(after.is_ok(), "{after:#?}");
     assert_eq!((after.claims, after.exact, after.older_rules), (6, 2, 4));
     assert!(before.entries < after.rules_from && after.rules_from < after.entries, "{after:#?}");
-    // Claims by the present rules are proved, whoever made them.
+    // Claims with the values of the present rules are proved, even if an earlier program made them.
     home.change(&format!("UPDATE claims SET value = value / 2 WHERE seq <= {}", before.entries));
     let same = checked(&home);
     assert_eq!((same.exact, same.older_rules, same.is_ok()), (6, 0, true), "{same:#?}");
@@ -132,20 +134,20 @@ fn what_does_not_hang_on_a_model_is_held_against_earlier_claims_too(kind: Kind) 
     // The first pick was a due item, so any other in its place is too early.
     let open = "(SELECT MAX(n) FROM items WHERE due IS NULL AND audit IS NULL AND closed_seq IS NULL)";
     assert_found(&home, &[&format!("UPDATE claims SET item = {open} WHERE {first} AND i = 0")], "came first");
-    // An item that is claimed twice, and one that does not exist.
+    // No such item exists.
     assert_found(&home, &["UPDATE claims SET item = 9999 WHERE i = 7"], "could not be");
 }
 
 fn nothing_false_becomes_earlier_unseen(kind: Kind) {
     let home = by_an_earlier_program(kind);
     gone_on(&home);
-    // Once an entry names the present rules, no later one is excused, whatever it says.
+    // After an entry that names the present rules, no later entry is excused, whatever it says.
     let (worth, last) = ("UPDATE claims SET value = value + 1 WHERE ", "seq = (SELECT MAX(seq) FROM claims)");
     assert_found(&home, &[&format!("{worth}{last}")], "has the value");
     let copy = home.copy();
     forget_rules(&copy, last);
     assert_found(&copy, &[&format!("{worth}{last}")], "it names earlier rules than an entry before it");
-    // Neither is any entry of a queue made by the present rules.
+    // In a queue made by the present rules, no entry is excused.
     let Life { writer, home, .. } = lived(kind, 0.1, 0);
     drop(writer);
     assert_eq!(checked(&home).rules_from, 1);
@@ -216,8 +218,8 @@ fn a_program_that_postgres_has_outgrown_writes_nothing() {
 }
 
 /// Pins the models that a fixed log gives. If this fails, models have changed, and existing claims
-/// cannot be proved any more: add a version of the tables that drops the checkpoints, name it in
-/// `RULES` if earlier versions are in use, and record the new values here.
+/// cannot be proved any more. Then add a version of the tables that drops the checkpoints, and
+/// record the new values here. Name that version in `RULES` if earlier versions are in use.
 #[test]
 fn by_the_rules_that_claims_name() {
     let mut life = lived(Kind::Sqlite, 0.0, 20);

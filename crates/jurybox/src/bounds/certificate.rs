@@ -1,6 +1,8 @@
-//! Theorem 3: when weights are close enough to the oracle's to give the same top K.
+//! Theorem 3 of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations": if no value of an
+//! item moves by more than a quarter of the gap at the border, the top K stays the same.
 
-/// Theorem 3: whether values provably give the reference's top K.
+/// Two numbers from which Theorem 3 decides whether items have the same top K by two sets of
+/// values.
 ///
 /// ```
 /// use jurybox::bounds::Certificate;
@@ -11,17 +13,18 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certificate {
-    /// Delta: the K-th value minus the next, under the reference.
+    /// Delta: the K-th largest reference value minus the next. Infinite if there is no next.
     pub gap: f64,
-    /// The largest difference of an item's value from its reference value.
+    /// The largest absolute difference between an item's value and its reference value.
     pub drift: f64,
 }
 
 impl Certificate {
-    /// Compares the values of the same items under reference weights and under others.
+    /// Compares the values of the same items under reference weights and under other weights. No
+    /// value may be NaN: a NaN difference counts as zero.
     ///
     /// # Panics
-    /// If the two are of different length.
+    /// If the two slices differ in length, or if `k` is 0 and there are items.
     pub fn of(reference: &[f64], values: &[f64], k: usize) -> Certificate {
         assert_eq!(reference.len(), values.len(), "one value per item under each weights");
         let drift = reference.iter().zip(values).map(|(r, v)| (r - v).abs()).fold(0.0, f64::max);
@@ -35,7 +38,8 @@ impl Certificate {
         Certificate { gap, drift }
     }
 
-    /// Whether the top K is certainly the reference's: every value within a quarter of the gap.
+    /// Whether the top K is certainly that of the reference: the gap is positive, and no value is
+    /// further than a quarter of it from its reference value.
     pub fn holds(&self) -> bool {
         self.gap > 0.0 && self.drift <= self.gap / 4.0
     }
@@ -48,7 +52,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// Theorem 3 in 10^5 random rounds: whenever the certificate holds, the two top K are the same
+    /// Theorem 3 in 100,000 random rounds: whenever the certificate holds, both top K are the same
     /// set.
     #[test]
     fn the_certificate_is_never_wrong() {

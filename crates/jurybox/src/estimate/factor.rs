@@ -1,16 +1,15 @@
-//! The one-factor model: noise levels from unlabelled scores alone (factor analysis, minimum
-//! residual).
+//! The one-factor model: noise levels from unlabelled scores alone, by minimum-residual factor
+//! analysis (Harman and Jones 1966).
 //!
 //! If scores are `phi_j = a_j r + noise_j` with independent noise, two evaluators covary only
-//! through the reward: `Cov(phi_i, phi_j) = a_i a_j Var(r)` for i != j. Loadings `l_j = a_j sd(r)`
-//! are fitted to the off-diagonal correlations, so that units do not matter (the minimum-residual
-//! fit, Harman and Jones 1966), and the rest of the diagonal is noise: `sigma_j^2 = Var(phi_j) -
-//! l_j^2`.
+//! through the reward r: `Cov(phi_i, phi_j) = a_i a_j Var(r)` for i != j. The loadings `l_j = a_j
+//! sd(r)` are fitted to the correlations of different evaluators, so units do not matter. The rest
+//! of each variance is noise: `sigma_j^2 = Var(phi_j) - l_j^2`.
 //!
-//! At least three evaluators are needed: two give one covariance for two loadings. The reward must
-//! also be visible: if the correlations are within chance of zero, or fewer than three evaluators
-//! share a factor, the model says so instead of guessing. Its assumption, independent noise, is
-//! what real evaluators break first; the fit then takes the shared error for signal.
+//! At least three evaluators are needed: two give one covariance for two loadings. The fit is
+//! refused if the correlations are zero within chance, or if fewer than three evaluators share a
+//! factor. Errors that evaluators share break the assumption of independent noise. The fit then
+//! takes them for signal.
 
 use super::Moments;
 use crate::matrix::Symmetric;
@@ -40,7 +39,7 @@ pub struct Factor {
     sigma: Vec<f64>,
 }
 
-/// Why noise and signal cannot be separated without labels.
+/// The reason why noise and signal cannot be separated without labels.
 ///
 /// ```
 /// use jurybox::estimate::{Factor, Moments, NotIdentified};
@@ -48,13 +47,13 @@ pub struct Factor {
 /// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotIdentified {
-    /// Fewer than three evaluators: two loadings and one covariance.
+    /// Fewer than three evaluators: one covariance does not determine two loadings.
     #[error("{0} evaluators are too few to tell noise from signal without labels; three are the least")]
     TooFewEvaluators(usize),
     /// Too few items that pairs of evaluators both scored.
     #[error("too few items scored by several evaluators so far")]
     TooFewItems,
-    /// The scores do not covary beyond chance.
+    /// The scores do not covary beyond chance, or fewer than three evaluators share a factor.
     #[error("the evaluators' scores do not move together beyond chance: no common signal to be seen yet")]
     NoCommonSignal,
 }
@@ -64,7 +63,7 @@ pub enum NotIdentified {
 const LEAST_NOISE: f64 = 1e-4;
 
 impl Factor {
-    /// Fits the model, or says why it cannot be identified.
+    /// Fits the model, or returns why it cannot be identified.
     pub fn fit(moments: &Moments) -> Result<Factor, NotIdentified> {
         let width = moments.evaluators();
         if width < 3 {
@@ -72,7 +71,8 @@ impl Factor {
         }
         let variance: Vec<f64> = (0..width).map(|j| moments.covariance(j, j).unwrap_or(0.0)).collect();
         let mut correlation = Symmetric::zeros(width);
-        // Sum of squared correlations relative to chance: 1 on average for unrelated evaluators.
+        // Sum of squared correlations times counts: for unrelated evaluators each pair adds 1 on
+        // average.
         let (mut surprise, mut pairs) = (0.0, 0.0);
         for i in 0..width {
             for j in 0..i {
@@ -89,8 +89,8 @@ impl Factor {
         if pairs < 3.0 {
             return Err(NotIdentified::TooFewItems);
         }
-        // The sum is about chi-squared with `pairs` degrees of freedom; four standard deviations
-        // above its mean.
+        // For unrelated evaluators the sum is about chi-squared with `pairs` degrees of freedom.
+        // The threshold is four standard deviations above its mean.
         if surprise < pairs + 4.0 * (2.0_f64 * pairs).sqrt() {
             return Err(NotIdentified::NoCommonSignal);
         }
@@ -107,22 +107,21 @@ impl Factor {
         Ok(factor)
     }
 
-    /// The gain of each evaluator times the standard deviation of the reward, up to one common
-    /// sign.
+    /// The gain of each evaluator times the standard deviation of the reward, up to a common sign.
     pub fn loadings(&self) -> &[f64] {
         &self.loadings
     }
 
-    /// The noise level of each evaluator; zero for one that never varies.
+    /// The noise level of each evaluator; zero for an evaluator that never varies.
     pub fn sigma(&self) -> &[f64] {
         &self.sigma
     }
 }
 
-/// Loadings l that minimise the sum over i != j of (c_ij - l_i l_j)^2, one coordinate at a time;
-/// the majority positive.
+/// Loadings l that minimise the sum over i != j of (c_ij - l_i l_j)^2, by coordinate descent, with
+/// the sign that makes their sum positive.
 ///
-/// The diagonal is ignored, so pairs may have been counted over different rows.
+/// The diagonal is ignored. The correlations c_ij of different pairs may come from different rows.
 fn minimum_residual(correlation: &Symmetric) -> Vec<f64> {
     let width = correlation.order();
     let others = |j: usize| (0..width).filter(move |&i| i != j);
@@ -153,15 +152,14 @@ fn minimum_residual(correlation: &Symmetric) -> Vec<f64> {
     loading
 }
 
-/// Loadings and noise variances by EM, for any number of evaluators, the majority of the loadings
-/// positive. `least_noise` is the smallest share of a variance that is noise.
+/// Loadings and noise variances by EM, for any number of evaluators, with the sign that makes the
+/// sum of the loadings positive. `least_noise` is the smallest share of a variance that is noise.
 ///
-/// There are two algorithms because each fails where the other is needed (tested). Where least
-/// squares has no unique answer, as for two evaluators, [`minimum_residual`] makes one of them
-/// perfect: loadings 1 and 0.5 for a correlation of 0.5. EM starts from equal trust and stays
-/// there, 0.71 each, which is what guessing without labels needs. A [`Factor`] refuses such cases
-/// and needs the exact answer of the others, to which EM converges slowly: for loadings of 0.95,
-/// 0.7 and 0.3 it is off by 0.04 after a hundred steps, where least squares is exact to 1e-9.
+/// There are two algorithms because each fails in some cases (tested). For two evaluators with
+/// correlation 0.5, [`minimum_residual`] finds loadings 1 and 0.5, one of many solutions. EM starts
+/// from equal trust and stays there, with 0.71 each, which is better without labels. [`Factor`]
+/// refuses such cases. It uses [`minimum_residual`] because EM converges slowly: after 100 steps it
+/// is still up to 0.1 off for loadings 0.95, 0.7 and 0.3.
 pub(crate) fn one_factor(correlation: &Symmetric, least_noise: f64) -> (Vec<f64>, Vec<f64>) {
     let width = correlation.order();
     let sums: Vec<f64> = (0..width).map(|i| (0..width).map(|j| correlation.get(i, j)).sum()).collect();
@@ -191,7 +189,7 @@ pub(crate) fn one_factor(correlation: &Symmetric, least_noise: f64) -> (Vec<f64>
     (loading, noise)
 }
 
-/// The sign of the loadings is free: makes the majority positive.
+/// The sign of the loadings is arbitrary: makes their sum positive.
 fn turn_to_majority(loading: &mut [f64]) {
     if loading.iter().sum::<f64>() < 0.0 {
         loading.iter_mut().for_each(|l| *l = -*l);
@@ -234,7 +232,7 @@ mod tests {
             let factor = Factor::fit(&moments).unwrap();
             for j in 0..4 {
                 assert!((factor.sigma()[j] / sigma[j] - 1.0).abs() < 0.05, "{j}: {}", factor.sigma()[j]);
-                // sd of |N(0,1)| is 0.6028.
+                // The standard deviation of |N(0, 1)| is 0.6028.
                 assert!((factor.loadings()[j] / (0.6028 * alpha[j]) - 1.0).abs() < 0.05);
             }
         }
@@ -253,7 +251,7 @@ mod tests {
         );
         assert_eq!(fit(3, &[]), Err(NotIdentified::TooFewItems));
         assert_eq!(fit(4, &scores(&[0.0; 4], &[1.0; 4], 2000, 0)), Err(NotIdentified::NoCommonSignal));
-        // Only two share a signal: one covariance, two loadings.
+        // Only two evaluators share a signal: one covariance for two loadings.
         let pair = scores(&[1.0, 1.0, 0.0], &[0.3, 0.3, 1.0], 5000, 0);
         assert_eq!(fit(3, &pair), Err(NotIdentified::NoCommonSignal));
     }
@@ -280,8 +278,7 @@ mod tests {
             for (found, expected) in minimum_residual(&correlation).iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-6, "{found} {expected}");
             }
-            // A hundred steps of EM end within a few thousandths, far below what any sample of
-            // scores could show.
+            // A hundred steps of EM end within 0.004.
             let (loading, noise) = one_factor(&correlation, LEAST_NOISE);
             for (j, expected) in expected.iter().enumerate() {
                 assert!((loading[j] - expected).abs() < 4e-3, "{loading:?}");
@@ -301,7 +298,7 @@ mod tests {
         assert!(loading[0] > 0.5 && noise[0] > 0.2, "{loading:?} {noise:?}");
     }
 
-    /// Why there are two: each is right where the other is not.
+    /// Why there are two algorithms: each is right where the other is not.
     #[test]
     fn least_squares_is_exact_where_there_is_one_answer_and_em_is_even_handed_where_there_is_none() {
         let truth = [0.95, 0.7, 0.3];
@@ -310,7 +307,7 @@ mod tests {
         assert!(off(&minimum_residual(&correlation)) < 1e-9);
         let by_em = off(&one_factor(&correlation, LEAST_NOISE).0);
         assert!((0.01..0.1).contains(&by_em), "{by_em}");
-        // Two evaluators with correlation 0.5: any pair of loadings with that product fits.
+        // Two evaluators with correlation 0.5: all pairs of loadings with product 0.5 fit.
         let pair = Symmetric::of_one_factor(&[1.0, 0.5]);
         assert_eq!(minimum_residual(&pair), [1.0, 0.5]);
         let alike = one_factor(&pair, LEAST_NOISE).0;

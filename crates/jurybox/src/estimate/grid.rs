@@ -1,18 +1,19 @@
-//! Grid-accelerated search for the piece of a piecewise function, without unpredictable branches.
+//! Search for the piece of a piecewise function that contains a number, by a grid and bisections
+//! without unpredictable branches.
 //!
-//! A uniform grid over the knots gives the first piece to try; as many bisections as the fullest
-//! cell needs find the rest. Numbers and knots are assigned to cells by the same monotone
-//! arithmetic, so the answer is exactly the number of knots at or below, whatever the rounding.
+//! A uniform grid over the knots gives the first piece to try. As many bisections as the fullest
+//! cell needs find the rest. One monotone function assigns numbers and knots to cells, so the
+//! answer is exactly the number of knots at or below, whatever the rounding.
 
 /// The maximum number of pieces: an index fits in a byte, and the compiler knows that it is in
 /// bounds.
 pub(crate) const PIECES: usize = 256;
 /// The maximum number of knots of a table, so that no search reads beyond its end.
 pub(crate) const MOST_KNOTS: usize = 190;
-/// The maximum number of bisections after a grid lookup. Where no grid helps, there are more.
+/// The maximum number of bisections after a grid lookup. Without a useful grid there are 8.
 pub(crate) const MOST_HALVINGS: usize = 6;
 const CELLS: usize = 512;
-/// Added to a number below 2^51, this leaves the nearest integer in the lowest bits.
+/// The sum of this and a number from 0 to 2^51 has the nearest integer in its lowest bits.
 const WHOLE: f64 = (1_u64 << 52) as f64;
 
 /// The knots of a piecewise function, with a grid over them.
@@ -20,10 +21,10 @@ const WHOLE: f64 = (1_u64 << 52) as f64;
 pub(crate) struct Grid {
     low: f64,
     per_unit: f64,
-    /// The first piece of each cell.
+    /// The number of knots in earlier cells.
     first: [u8; CELLS],
-    /// Start of each piece; piece 0, which has no start, has the first knot instead. Infinity
-    /// beyond the last.
+    /// Piece i starts at `knots[i]`. Piece 0 has no start; its entry is the first knot. Entries
+    /// beyond the last knot are infinite.
     knots: [f64; PIECES],
     halvings: usize,
 }
@@ -42,8 +43,8 @@ impl Grid {
             Grid { low: 0.0, per_unit: 0.0, first: [0; CELLS], knots: [f64::INFINITY; PIECES], halvings: 0 };
         grid.knots[0] = at.first().copied().unwrap_or(0.0);
         grid.knots[1..=at.len()].copy_from_slice(at);
-        // Where the tails are long, their knots may share the outermost cells, so that the middle
-        // gets more cells.
+        // Where tails are long, their knots may share the outermost cells, which leaves more cells
+        // for the middle.
         let cuts =
             [(0, 0), (0, at.len() / 8), (at.len() / 8, 0), (at.len() / 8, at.len() / 8), (0, at.len() / 3)];
         let mut least = usize::MAX;
@@ -62,7 +63,7 @@ impl Grid {
             }
         }
         if least > 63 {
-            // No grid helps: bisect over all pieces.
+            // No grid helps: the search bisects over all pieces.
             (grid.per_unit, grid.halvings) = (0.0, if at.is_empty() { 0 } else { 8 });
             return grid;
         }
@@ -79,13 +80,13 @@ impl Grid {
         grid
     }
 
-    /// The number of bisections of a search; [`piece`](Self::piece) accepts more, up to
-    /// [`MOST_HALVINGS`], never fewer.
+    /// The number of bisections that a search needs. [`piece`](Self::piece) also accepts more, up
+    /// to [`MOST_HALVINGS`].
     pub(crate) fn halvings(&self) -> usize {
         self.halvings
     }
 
-    /// The start of a piece.
+    /// The start of a piece; see `knots`.
     #[inline]
     pub(crate) fn knot(&self, piece: usize) -> f64 {
         self.knots[piece % PIECES]
@@ -107,7 +108,8 @@ impl Grid {
 #[inline]
 fn cell_of(x: f64, low: f64, per_unit: f64) -> usize {
     let place = (x - low) * per_unit;
-    // Written so that each is one instruction; `max` and `min` also handle NaN.
+    // Comparisons that compile to one instruction each; `f64::max` and `f64::min` take more,
+    // because they treat NaN.
     let place = if place > 0.0 { place } else { 0.0 };
     let place = if place < (CELLS - 1) as f64 { place } else { (CELLS - 1) as f64 };
     (place + WHOLE).to_bits() as usize % CELLS
@@ -124,7 +126,7 @@ fn fullest_cell(at: &[f64], low: f64, per_unit: f64) -> usize {
     fullest
 }
 
-/// Calls a function with the number of bisections as a constant, not below the requested one.
+/// Expands code with the number of bisections as a constant, which is not below the requested one.
 macro_rules! with_halvings {
     ($halvings:expr, $n:ident => $body:expr) => {
         match $halvings {
@@ -177,7 +179,7 @@ mod tests {
             mut at in prop::collection::vec(-1.0..1.0_f64, 0..120), power in -3..4_i32, shift in -1e6..1e6_f64,
             x in -1.5..1.5_f64,
         ) {
-            // From evenly spread knots to some that nearly all crowd in one place.
+            // Some knots are evenly spread; others crowd nearly all in one place.
             let place = |x: f64| shift + (f64::from(power) * 4.0 * x).exp() + 1e-3 * x;
             at.iter_mut().for_each(|knot| *knot = place(*knot));
             at.sort_by(f64::total_cmp);

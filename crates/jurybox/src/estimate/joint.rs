@@ -1,13 +1,15 @@
-//! Weighted means and co-moments of complete rows, in one pass without cancellation (Welford).
+//! Weighted means and co-moments of complete rows, in one pass without cancellation (Welford's
+//! update).
 
 use super::{Statistic, are_means, is_count, selected};
 use crate::matrix::Symmetric;
 use serde::{Deserialize, Serialize};
 
-/// The total weight, the means, and the weighted co-moments around them, of rows without missing
-/// values.
+/// The total weight, the means, and the weighted co-moments around the means, of rows without
+/// missing values.
 ///
-/// They are all that regressing the last column on the others needs: see [`spread`](Self::spread).
+/// These are sufficient statistics for a regression of one column on others: see
+/// [`spread`](Self::spread).
 ///
 /// ```
 /// use jurybox::estimate::Joint;
@@ -40,8 +42,8 @@ impl Joint {
         }
     }
 
-    /// Total weight, means, and the rows minus the means times the root of their weight, so that
-    /// products of columns are co-moments. Reuses the table's memory.
+    /// The total weight, the weighted means, and the centred rows times the root of their weight.
+    /// Dot products of the returned columns are co-moments. Reuses the table's memory.
     pub(crate) fn centred(mut table: Vec<f64>, columns: usize, weights: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
         let (total, mut mean) = (weights.iter().sum::<f64>(), vec![0.0; columns]);
         if total <= 0.0 {
@@ -69,7 +71,8 @@ impl Joint {
         if total <= 0.0 {
             return;
         }
-        // The co-moment grows by weight * before / total * d d^T: one scaled outer product.
+        // The co-moment grows by weight * before / total * d d^T, where d is the row minus the old
+        // mean and `before` the old weight.
         let share = weight / total;
         let scale = (weight * self.weight / total).sqrt();
         self.deviation.clear();
@@ -92,7 +95,7 @@ impl Joint {
         self.mean[i]
     }
 
-    /// The sum of products of two columns' deviations from their means.
+    /// The weighted sum of products of two columns' deviations from their means.
     pub fn spread(&self, i: usize, j: usize) -> f64 {
         self.spread.get(i, j)
     }
@@ -137,7 +140,7 @@ impl Statistic for Joint {
         self.weight = total;
     }
 
-    /// With a new column no complete row is left.
+    /// Empty if a column is new, because no past row has it.
     fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         if columns.contains(&None) {
             return Joint::new(columns.len());

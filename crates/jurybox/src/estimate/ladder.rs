@@ -1,28 +1,27 @@
-//! Exponential histograms over time: a statistic in buckets ("rungs") that get longer with age.
+//! Exponential histograms over time: a statistic in buckets ("rungs") that get longer with age
+//! (compare Datar et al. 2002, *Maintaining stream statistics over sliding windows*).
 //!
-//! Time is given by the caller: round numbers, seconds, microseconds. A cut lies before every time
-//! t and is kept while it is younger than `GRAIN` times the largest power of two that divides t:
-//! odd times are dropped first, round ones last. So rungs of age a are between `a / GRAIN` and `2 a
-//! / GRAIN` long, whatever the unit, and their number grows with the logarithm of the number of
-//! rounds, up to 62 octaves of time.
+//! Time is given by the caller: round numbers, seconds, microseconds. Before every time t there is
+//! a possible cut between rungs. It is kept while its age is below `GRAIN` times the largest power
+//! of two that divides t, so cuts at odd times are dropped first. A rung of age a is therefore
+//! about `a / GRAIN` to `2 a / GRAIN` long in any unit. The number of rungs grows with the
+//! logarithm of time.
 //!
-//! The cuts depend on the latest time alone, and are only ever removed: a late observation goes to
-//! the rung where it would be by now had it come in time. So two ladders at the same time have the
-//! same cuts and merge rung by rung, exactly, in any order. (Compare Datar et al. 2002,
-//! *Maintaining stream statistics over sliding windows*.)
+//! The cuts depend on the latest time alone and are only ever removed. A late observation goes to
+//! the rung that would hold it by now had it come in time. So two ladders with the same latest time
+//! have the same cuts and merge rung by rung, in any order.
 
 use super::Statistic;
 use serde::{Deserialize, Serialize};
 
-/// The latest valid time: enough for nanoseconds, and no sum of times overflows.
+/// The latest valid time. It suffices for nanoseconds, and the sum of two times does not overflow.
 pub(crate) const LATEST: u64 = 1 << 62;
 
 /// A statistic over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: Statistic"))]
 pub(crate) struct Ladder<T: Statistic, const GRAIN: u64> {
-    /// Whether time is kept. If not, the clock stands still and there is one rung: the plain
-    /// statistic.
+    /// Whether time is kept. If not, the clock stays at 0 and there is one rung.
     running: bool,
     clock: u64,
     /// The rungs with observations, oldest first.
@@ -33,9 +32,9 @@ pub(crate) struct Ladder<T: Statistic, const GRAIN: u64> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: Statistic"))]
 pub(crate) struct Rung<T: Statistic> {
-    /// The cut it begins with.
+    /// The cut with which the rung begins.
     start: u64,
-    /// The first and the last time of an observation.
+    /// The times of the earliest and the latest observation.
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) value: T,
@@ -51,12 +50,12 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         self.running
     }
 
-    /// Oldest first.
+    /// The rungs, oldest first.
     pub(crate) fn rungs(&self) -> &[Rung<T>] {
         &self.rungs
     }
 
-    /// The statistic of the rung that contains a time, `empty` if it is new.
+    /// The statistic of the rung that contains a time; a copy of `empty` if the rung is new.
     pub(crate) fn at(&mut self, time: u64, empty: &T) -> &mut T {
         let time = if self.running { time } else { 0 };
         self.advance(time);
@@ -79,13 +78,13 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         Ladder { rungs: self.rungs.iter().map(changed).collect(), ..*self }
     }
 
-    /// Whether a cut is still kept.
+    /// Whether a cut is kept at the present clock.
     fn is_kept(&self, cut: u64) -> bool {
         cut == 0 || (self.clock - cut) >> cut.trailing_zeros() < GRAIN
     }
 
-    /// The latest kept cut at or before a time. It is the time with some of its last bits cleared:
-    /// where a cut was dropped, the same power of two has a later one.
+    /// The latest kept cut at or before a time, found by clearing the lowest set bits of the time
+    /// one by one.
     fn cut_before(&self, time: u64) -> u64 {
         let mut cut = time;
         while !self.is_kept(cut) {
@@ -94,7 +93,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         cut
     }
 
-    /// Advances the clock and joins rungs that no cut divides any more.
+    /// Advances the clock and joins rungs that no cut separates any more.
     fn advance(&mut self, clock: u64) {
         if clock <= self.clock {
             return;
@@ -116,7 +115,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         self.rungs.truncate(kept);
     }
 
-    /// Adds another ladder; both are advanced to the later of the two clocks.
+    /// Adds another ladder, after both are advanced to the later of the two clocks.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.advance(other.clock);
         let mut theirs = other.clone();
@@ -129,7 +128,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         }
     }
 
-    /// Whether the rungs are valid for this clock, and each statistic is sound.
+    /// Whether the rungs are possible at this clock, and each statistic is sound.
     pub(crate) fn is_sound(&self, evaluators: usize) -> bool {
         self.clock <= LATEST
             && (self.running || self.clock == 0)
@@ -159,7 +158,7 @@ mod tests {
 
     type Cut = Ladder<Joint, 16>;
 
-    /// A ladder of `rounds` observations from a time on, one every `step`.
+    /// A ladder of `rounds` observations at the times `from * step`, `(from + 1) * step`, ...
     fn ladder(from: u64, rounds: u64, step: u64) -> Cut {
         let empty = Joint::new(1);
         let mut ladder = Ladder::new(true);
@@ -183,7 +182,7 @@ mod tests {
             assert_eq!(weight, rounds as f64);
             assert!(ladder.rungs().len() <= most, "{rounds}: {}", ladder.rungs().len());
             assert!(ladder.is_sound(1));
-            // Rungs get longer with age: times long ago are known to an eighth of their age.
+            // Rungs get longer with age, up to about an eighth of it (2 / GRAIN).
             let now = ladder.clock;
             for pair in ladder.rungs().windows(2) {
                 let (age, length) = (now - pair[0].first, pair[1].first - pair[0].first);
@@ -239,7 +238,7 @@ mod tests {
                 all
             };
             let (first, second) = (merged([0, 1, 2]), merged([2, 0, 1]));
-            // Two halves of time merge into the whole, and late observations go where they belong.
+            // Two halves of time merge into the whole, and late observations find their rungs.
             let whole = ladder(0, a + b, step);
             let mut halves = ladder(a, b, step);
             halves.merge(&ladder(0, a, step));

@@ -1,20 +1,21 @@
-//! The likelihood equation of a gain, `sum m r g(a r) + lambda a = product`, and its root.
+//! The likelihood equation of a gain a, `sum m r g(a r) + lambda a = product`, and its root. Here g
+//! is the link, and m is the mass of a node, a point r that represents rewards.
 //!
 //! The left side is the same function of a for every evaluator that scored the same examples, so
-//! points computed for one root are starting points for the next. Small rewards enter by their
-//! moments: over them g is its Taylor series at 0, and the sum over all of them a polynomial in a.
-//! That leaves a few dozen points at which the link itself is evaluated.
+//! points computed for one root are starting points for the next. For small rewards, g is replaced
+//! by its Taylor series at 0. Their sum is then a polynomial in a, and only the larger rewards need
+//! evaluations of g.
 
 use super::rewards::{Node, Rewards};
 use crate::link::Link;
 
-/// Nodes that are evaluated side by side.
+/// Number of nodes that are evaluated side by side.
 const LANES: usize = 8;
-/// Rewards up to this, of a largest of 1, are small ...
+/// Nodes up to this reward are small; the largest reward is at most 1.
 const SMALL: f64 = 1.0 / 16.0;
-/// ... for gains up to this: then `a r` is within the reach of the link's series.
+/// The Taylor series is used for gains up to this, so that `a r` of small nodes is at most 1/2.
 const NEAR: f64 = 0.5 / SMALL;
-/// Terms of the link's series.
+/// Number of terms of the link's series.
 const TERMS: usize = 9;
 
 /// The equation for one reward distribution within [-1, 1], with the points computed so far.
@@ -29,13 +30,13 @@ pub(crate) struct Equation {
     known: Vec<Derivatives>,
 }
 
-/// Nodes that represent rewards. Each vector is padded to whole lanes by nodes of weight 0.
+/// Nodes that represent rewards. Each vector is padded to whole lanes by nodes of mass 0.
 #[derive(Debug, Clone, Default)]
 struct RewardNodes {
     large: Vec<Node>,
     small: Vec<Node>,
-    /// `sum m r` over the small rewards, and the coefficients of a, a^3, ... in their `sum m r g(a
-    /// r)`.
+    /// `sum m r` over the small nodes. `series` has the coefficients of a, a^3, ... in their `sum m
+    /// r g(a r)`.
     level: f64,
     series: [f64; TERMS],
 }
@@ -64,7 +65,7 @@ impl Equation {
         self.known.clear();
     }
 
-    /// Adds an evaluator's own rewards to the shared ones, replacing those of the last evaluator.
+    /// Sets the rewards that only the current evaluator has, in units of `unit`.
     pub(crate) fn add_own(&mut self, rewards: &Rewards, unit: f64) {
         let own = self.own.get_or_insert_default();
         own.clear();
@@ -74,8 +75,8 @@ impl Equation {
 
     /// The root, starting from `guess` unless a better point is known.
     ///
-    /// Far from the root, Halley's method and its successor inside a bracket. Near it, the inverse
-    /// Taylor series up to the third derivative, which costs hardly more and usually needs one
+    /// Far from the root, the steps are Householder's, kept inside a bracket. Near it, the inverse
+    /// function is expanded in a Taylor series up to the third derivative, which usually needs one
     /// step.
     pub(crate) fn root(&mut self, product: f64, guess: f64) -> f64 {
         let next = self.known.partition_point(|point| point.value <= product);
@@ -102,8 +103,8 @@ impl Equation {
                     return near;
                 }
             }
-            // Outside the bracket, or no longer converging (far out g is flat and Newton can
-            // cycle): bisect the bracket, or step further out while it is still open.
+            // If the step leaves the bracket or no longer converges (far out g is flat, and Newton
+            // can cycle): bisect the bracket, or step further out while it is open.
             let (newton, open) = (a + step, !(low.is_finite() && high.is_finite()));
             let next = if newton >= low && newton <= high && (open || step.abs() <= 0.5 * last_step) {
                 newton
@@ -123,7 +124,7 @@ impl Equation {
         a
     }
 
-    /// Computes the left side at a, and keeps the point.
+    /// Computes the left side at a, and keeps the result.
     fn at(&mut self, a: f64) -> Derivatives {
         let [value, slope, second, third] = [Some(&self.shared), self.own.as_ref()]
             .into_iter()
@@ -197,12 +198,12 @@ impl RewardNodes {
     }
 }
 
-/// Pads the last lanes with nodes of weight 0.
+/// Pads the last lanes with nodes of mass 0.
 fn pad(nodes: &mut Vec<Node>) {
     nodes.resize(nodes.len().next_multiple_of(LANES), Node { mass: 0.0, reward: 0.0 });
 }
 
-/// Adds `m r g(a r)` and its first three derivatives, lane by lane.
+/// Adds `sum m r g(a r)` over the nodes and its first three derivatives, lane by lane.
 fn add_nodes(link: Link, nodes: &[Node], a: f64, sums: &mut [[f64; LANES]; 4]) {
     for block in nodes.as_chunks::<LANES>().0 {
         let mut weight = block.map(|node| node.mass);
@@ -216,8 +217,8 @@ fn add_nodes(link: Link, nodes: &[Node], a: f64, sums: &mut [[f64; LANES]; 4]) {
 }
 
 impl Derivatives {
-    /// The step in a for which the left side grows by `rise`, by Householder's method of the fourth
-    /// order: it follows the curve as it flattens, where Newton's tangent stops short or diverges.
+    /// The step in a for which the left side grows by `rise`, by Householder's method with three
+    /// derivatives. Newton's step is used if the two differ in sign or by a factor of 8.
     fn step(&self, rise: f64) -> f64 {
         let newton = rise / self.slope;
         let (b, c) = (self.second / (2.0 * self.slope), self.third / (6.0 * self.slope));
@@ -225,12 +226,12 @@ impl Derivatives {
         if step * newton > 0.0 && step.abs() < 8.0 * newton.abs() { step } else { newton }
     }
 
-    /// The inverse of the left side by its Taylor series from here up to the third derivative, and
-    /// how far off it may be; None where that is too far to tell.
+    /// The root by the Taylor series of the inverse function up to the third derivative, and a
+    /// bound on its error. None if this point is too far from the root for the bound to hold.
     fn near(&self, link: Link, product: f64) -> Option<(f64, f64)> {
         let step = (product - self.value) / self.slope;
-        // The n-th derivative is at most bend^(n-1) times the slope, so that what the series leaves
-        // out, of which the next coefficient is 5 b^3 - 5 b c + d, is below 1.1 bend^3 step^4.
+        // The n-th derivative is at most bend^(n-1) times the slope, so the remainder of the series
+        // is below 1.1 bend^3 step^4.
         let turn = link.bend(self.a.abs() + step.abs()) * step.abs();
         let left = 1.1 * turn.powi(3) * step.abs();
         let [_, _, b, c] = self.inverse_series().map(|x| x * self.slope);
@@ -238,20 +239,20 @@ impl Derivatives {
         (turn < 0.25).then_some((near, left))
     }
 
-    /// The Taylor coefficients of the inverse of the left side, as a function of its value.
+    /// The Taylor coefficients of the inverse function: a as a function of the left side.
     fn inverse_series(&self) -> [f64; 4] {
         let unit = 1.0 / self.slope;
         let (b, c) = (self.second * unit / 2.0, self.third * unit / 6.0);
         [self.a, unit, -b * unit * unit, (2.0 * b * b - c) * unit * unit * unit]
     }
 
-    /// The inverse between here and another point, by the polynomial that has its first derivatives
-    /// at both.
+    /// The inverse function between two points, by the Hermite polynomial that matches its value
+    /// and first three derivatives at both.
     fn towards(&self, other: &Derivatives, product: f64) -> f64 {
         let (here, there) = (self.inverse_series(), other.inverse_series());
         let unit = 1.0 / (other.value - self.value);
         let (from_here, from_there) = (product - self.value, product - other.value);
-        // Divided differences over this value four times and the other four times.
+        // Divided differences over the left side's value here, four times, and there, four times.
         let mut differences: [f64; 8] = std::array::from_fn(|i| if i < 4 { here[0] } else { there[0] });
         let (mut result, mut factor) = (here[0], 1.0);
         for order in 1..8 {
@@ -293,7 +294,7 @@ mod tests {
         let mut nodes = Vec::new();
         rewards().nodes(1.0, |node| nodes.push(node));
         for link in [Link::Logistic, Link::Probit] {
-            // Many roots of one equation, each search beginning where others have been.
+            // Many roots of one equation: each search can start from earlier points.
             let mut together = equation(link);
             for product in [-1e4, -50.0, 0.0, 10.0, 18.0, 20.0, 21.0, 22.5, 25.0, 80.0, 1e4] {
                 // From near and from anywhere.

@@ -1,5 +1,5 @@
-//! The running mean of all scores seen, chosen or not: what ESAG learns (Alg. 2, Lemma "error alpha
-//! linear").
+//! The running mean of all scores, of picked items and others, which `esag` uses (Alg. 2 of "Top K
+//! Ranking for Multi-Armed Bandit with Noisy Evaluations", Lemma "error alpha linear").
 
 use super::{Statistic, are_means, are_whole_counts, selected};
 use crate::kernel;
@@ -32,7 +32,7 @@ impl Mean {
         Mean { count: vec![0; evaluators], mean: vec![0.0; evaluators], sum: Vec::new() }
     }
 
-    /// Adds every score of a round.
+    /// Adds all scores of a round.
     pub fn observe(&mut self, scores: &Scores<'_>) {
         if !scores.is_complete() {
             for row in scores.rows() {
@@ -46,7 +46,7 @@ impl Mean {
         self.sum.resize(self.mean.len(), 0.0);
         kernel::column_sums(scores.values(), &mut self.sum);
         let items = scores.items() as u64;
-        // Most evaluators have seen the same number of items: divide once for all of these.
+        // Evaluators with equal counts share one division.
         let (mut total, mut share) = (0, 0.0);
         for j in 0..self.mean.len() {
             self.count[j] += items;
@@ -58,7 +58,7 @@ impl Mean {
         }
     }
 
-    /// Adds `count` scores of evaluator `j` with that mean.
+    /// Adds `count` scores of evaluator `j` with this mean.
     fn absorb(&mut self, j: usize, count: u64, mean: f64) {
         if count > 0 {
             self.count[j] = self.count[j].saturating_add(count);
@@ -66,7 +66,7 @@ impl Mean {
         }
     }
 
-    /// The mean of each evaluator's scores; zero before its first.
+    /// The mean of each evaluator's scores; zero before the first.
     pub fn means(&self) -> &[f64] {
         &self.mean
     }

@@ -1,9 +1,8 @@
-//! Mergeable statistics: the states of policies are made of them.
+//! Mergeable statistics, of which the states of policies are made.
 //!
-//! Each is of constant size in the number of rounds, ignores missing scores, and merges: the
-//! statistic of two halves, merged, is the statistic of the whole to rounding, in whatever order.
-//! That one property is what makes late rewards, many threads and many machines the same
-//! computation.
+//! Each takes memory that does not grow with the number of rounds, or only with its logarithm. Two
+//! statistics merge, in any order, into the statistic of both data sets, up to rounding. This makes
+//! late rewards, many threads and many machines one computation.
 
 mod factor;
 pub(crate) mod grid;
@@ -54,17 +53,18 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
     /// Adds the observations of another statistic of the same kind.
     fn merge(&mut self, other: &Self);
 
-    /// The statistic with its evaluators in other columns: `columns` has the old column of each new
-    /// one, or none for a new evaluator. Evaluators that are not named are dropped.
+    /// The statistic with its evaluators in other columns. `columns` has the old column of each new
+    /// one, or none for a new evaluator. Other evaluators are dropped.
     #[must_use]
     fn with_columns(&self, columns: &[Option<usize>]) -> Self;
 
-    /// Whether this could be a statistic over that many evaluators: right lengths, and numbers that
-    /// valid scores and rewards could have led to, so that nothing can overflow later. Used for
-    /// states from outside.
+    /// Whether this could be a statistic over this number of evaluators: lengths are right, and
+    /// valid scores and rewards could have led to the numbers, so that nothing can overflow later.
+    /// Checks states from outside.
     fn is_sound(&self, evaluators: usize) -> bool;
 
-    /// Whether this is of the same kind as another, for example for the same link. True by default.
+    /// Whether this can be merged with another, for example because both have the same link. True
+    /// by default.
     fn is_of_kind(&self, _other: &Self) -> bool {
         true
     }
@@ -84,14 +84,14 @@ impl Statistic for () {
 /// The largest count: beyond it, floating point no longer holds every integer.
 pub(crate) const MOST_COUNTED: u64 = 1 << 53;
 
-/// No mean of usable numbers lies beyond this, whatever the rounding.
+/// No mean of valid numbers lies beyond this, even after rounding.
 const LARGEST_MEAN: f64 = 10.0 * LIMIT;
 
-/// No sum of [`MOST_COUNTED`] products of two valid numbers exceeds this, and products of sums with
-/// counts stay finite.
+/// No sum of [`MOST_COUNTED`] products of two valid numbers exceeds this. Products of such sums
+/// with counts stay finite.
 const LARGEST_SUM: f64 = 1e20 * LIMIT * LIMIT;
 
-/// Whether these are possible counts, one per evaluator.
+/// Whether there are `len` values, all possible counts.
 pub(crate) fn are_counts(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| is_count(v))
 }
@@ -100,17 +100,17 @@ pub(crate) fn is_count(value: f64) -> bool {
     (0.0..=MOST_COUNTED as f64).contains(&value)
 }
 
-/// Whether these are possible integer counts, one per evaluator.
+/// Whether there are `len` values, all possible integer counts.
 pub(crate) fn are_whole_counts(values: &[u64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| v <= MOST_COUNTED)
 }
 
-/// Whether these are possible means of valid numbers, one per evaluator.
+/// Whether there are `len` values, all possible means of valid numbers.
 pub(crate) fn are_means(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|v| v.abs() <= LARGEST_MEAN)
 }
 
-/// Whether these are possible sums of valid numbers or of their products, one per evaluator.
+/// Whether there are `len` values, all possible sums of valid numbers or of their products.
 pub(crate) fn are_sums(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| is_sum(v))
 }
@@ -119,7 +119,7 @@ pub(crate) fn is_sum(value: f64) -> bool {
     value.abs() <= LARGEST_SUM
 }
 
-/// Whether these are possible sums of squares, one per evaluator.
+/// Whether there are `len` values, all possible sums of squares.
 pub(crate) fn are_sums_of_squares(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| is_sum_of_squares(v))
 }
@@ -128,7 +128,8 @@ pub(crate) fn is_sum_of_squares(value: f64) -> bool {
     (0.0..=LARGEST_SUM).contains(&value)
 }
 
-/// The entries moved to other columns, `new` for new ones.
+/// The entries of a list, moved to other columns: `columns` has the old column of each new one, or
+/// none for an entry `new`.
 pub(crate) fn selected<T: Clone>(list: &[T], columns: &[Option<usize>], new: T) -> Vec<T> {
     columns.iter().map(|from| from.map_or_else(|| new.clone(), |from| list[from].clone())).collect()
 }

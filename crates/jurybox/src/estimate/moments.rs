@@ -1,4 +1,5 @@
-//! Means and covariances of scores without labels, with missing scores allowed (pairwise, Welford).
+//! Means and covariances of unlabelled scores, for every pair of evaluators over the items that
+//! both scored (pairwise available cases, Welford's update).
 
 use super::{Statistic, are_means};
 use crate::kernel;
@@ -6,8 +7,8 @@ use crate::matrix::Symmetric;
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
 
-/// For every pair of evaluators: the number of items that both scored, their means over these, and
-/// the co-moment.
+/// For every pair of evaluators: the number of items that both scored, their means over these
+/// items, and the sum of products of deviations (co-moment).
 ///
 /// ```
 /// use jurybox::{Scores, estimate::Moments};
@@ -23,7 +24,7 @@ pub struct Moments {
     count: Symmetric,
     /// `means[i * J + j]`: the mean of evaluator i over the items that i and j both scored.
     means: Vec<f64>,
-    /// Sum of products of deviations from those means.
+    /// Sum of products of deviations from `means`.
     spread: Symmetric,
     /// Buffers for one round's deviations and moments.
     #[serde(skip)]
@@ -53,7 +54,7 @@ impl Moments {
         self.count.order()
     }
 
-    /// Adds every score of a round.
+    /// Adds all scores of a round.
     pub fn observe(&mut self, scores: &Scores<'_>) {
         let width = self.evaluators();
         if !scores.is_complete() {
@@ -70,7 +71,7 @@ impl Moments {
         if items == 0.0 {
             return;
         }
-        // The round's own moments, in two passes, then one merge per pair.
+        // The moments of the round in two passes, then one merge for each pair.
         let mut buffers = std::mem::take(&mut self.buffers);
         buffers.mean.clear();
         buffers.mean.resize(width, 0.0);
@@ -79,8 +80,7 @@ impl Moments {
         buffers.spread =
             if buffers.spread.order() == width { buffers.spread } else { Symmetric::zeros(width) };
         buffers.spread.clear();
-        // Rows are processed in the blocks in which they are added: their deviations stay in the
-        // cache.
+        // Deviations are computed in blocks of rows that stay in the cache.
         for rows in scores.values().chunks(buffers.spread.stretch()) {
             buffers.deviations.clear();
             for row in rows.chunks_exact(width) {
@@ -96,7 +96,7 @@ impl Moments {
         self.buffers = buffers;
     }
 
-    /// Frees the buffers that the next round would reuse: for callers who keep many.
+    /// Frees the buffers that the next round would reuse, for callers who keep many moments.
     ///
     /// ```
     /// use jurybox::{Scores, estimate::Moments};
@@ -173,8 +173,8 @@ impl Moments {
         some
     }
 
-    /// The moments if some evaluators, each of whose scores are all one value, had scored every one
-    /// of `items` items, with 0 where they have no score.
+    /// The moments after filling missing scores of the evaluators `silent` with 0, over `items`
+    /// items. All present scores of such an evaluator must be one value.
     pub(crate) fn with_silence(&self, silent: &[usize], items: f64) -> Moments {
         let (width, mut whole) = (self.evaluators(), self.clone());
         for &j in silent {

@@ -1,9 +1,9 @@
-//! Noise levels from labelled examples: the spread of the scores around `g(alpha_j r)`.
+//! Noise levels from labelled examples: the spread of the scores around `g(alpha_j r)`, for link g,
+//! gain alpha_j and reward r.
 //!
-//! The rewards are binned (one bin for the identity link, geometric bins otherwise) and within a
-//! bin g is replaced by its tangent at the bin's mean reward. For the identity link that is exact:
-//! `sigma_j^2` is the residual variance of the regression of the scores on the reward through the
-//! origin.
+//! Rewards are binned: one bin for the identity link, geometric bins otherwise. Within a bin g is
+//! replaced by its tangent at the bin's mean reward. For the identity link this is exact, and
+//! `sigma_j^2` is the residual variance of the scores around `alpha_j r`.
 
 use super::rewards::{bin_key, is_usable_bin};
 use super::{
@@ -13,10 +13,10 @@ use super::{
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
-/// Per evaluator and bin: number of examples, and sums of r, r^2, phi, r phi.
+/// Per evaluator and bin: number of examples, and sums of r, r^2, phi and r phi (phi is the score).
 type BinSums = [f64; 5];
 
-/// Statistics of labelled examples for the evaluators' noise.
+/// Statistics of labelled examples from which the evaluators' noise levels follow.
 ///
 /// ```
 /// use jurybox::{Link, estimate::Noise};
@@ -31,7 +31,7 @@ type BinSums = [f64; 5];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     link: Link,
-    /// Sum and number of phi^2.
+    /// Per evaluator: sum of phi^2, and below the number of scores.
     square: Vec<f64>,
     count: Vec<u64>,
     bins: Vec<(u16, Vec<BinSums>)>,
@@ -55,7 +55,7 @@ impl Noise {
         }
     }
 
-    /// The noise level of evaluator `j` around `g(alpha r)`, from two examples on.
+    /// The noise level of evaluator `j` around `g(alpha r)`; none for fewer than two examples.
     pub fn sigma(&self, j: usize, alpha: f64) -> Option<f64> {
         if self.count[j] < 2 {
             return None;
@@ -67,8 +67,8 @@ impl Noise {
                 let mean = r / n;
                 let [[g], [slope], ..] = self.link.derivatives([alpha * mean]);
                 let slope = slope * alpha;
-                // sum (phi - g - slope (r - mean))^2, without the sum of phi^2, which is already
-                // counted.
+                // sum (phi - g - slope (r - mean))^2 without the sum of phi^2, with which
+                // `residual` starts.
                 residual += n * g * g + slope * slope * (rr - n * mean * mean)
                     - 2.0 * (g * phi + slope * (r_phi - mean * phi));
             }

@@ -1,8 +1,9 @@
-//! Normal scores (van der Waerden): ranks as Gaussian quantiles, a monotone change of scale.
+//! Normal scores (van der Waerden): ranks as normal quantiles, a monotone change of scale.
 //!
-//! Whatever the units, the skew or the link of an evaluator, `Phi^-1(rank / n)` of its scores is
-//! standard normal, and a monotone transformation of the scores does not change it. Ties share
-//! their middle rank.
+//! The normal score of a number with middle rank `rank` among n is `Phi^-1((rank - 1/2) / n)`,
+//! where Phi is the normal distribution function. A monotone transformation of an evaluator's
+//! scores does not change it. Ties share their middle rank. The result is scaled to mean 0 and
+//! standard deviation 1.
 
 use super::grid::{Grid, MOST_KNOTS, with_halvings};
 use crate::normal;
@@ -12,16 +13,16 @@ use crate::normal;
 pub(crate) struct NormalScore {
     at: Vec<f64>,
     score: Vec<f64>,
-    /// The normal score at each knot, and its increase to the next.
+    /// At each knot, its normal score and the increase to the next knot.
     pieces: Vec<[f64; 2]>,
     grid: Grid,
     /// The standard deviation of the quantiles before they were scaled to 1; smaller where many
-    /// numbers tie.
+    /// numbers tie. See [`distinct`](Self::distinct).
     distinct: f64,
 }
 
-/// Distance between knots in normal score, so that the tails, where picks are made, are as fine as
-/// the middle: about 60 to 80 knots for any data.
+/// Distance between knots in normal score. The tails, where picks are made, are as fine as the
+/// middle. Large samples have about 60 to 80 knots.
 const STEP: f64 = 0.1;
 
 /// The standard deviation of the quantiles of `count` numbers of which one is larger and the others
@@ -36,8 +37,8 @@ fn one_of(count: f64) -> f64 {
 }
 
 impl NormalScore {
-    /// Fits numbers with counts. The scores have mean 0 and standard deviation 1 over them, or are
-    /// all 0.
+    /// Fits a sample of numbers with counts. The normal scores of the sample have mean 0 and
+    /// standard deviation 1, or are all 0.
     pub(crate) fn fit(seen: &mut [(f64, f64)], quantiles: &mut Quantiles) -> Self {
         sort(seen);
         let total: f64 = seen.iter().map(|(_, weight)| weight).sum();
@@ -70,20 +71,19 @@ impl NormalScore {
         curve
     }
 
-    /// How well the numbers are told apart: almost 1 if all are different, a quarter if one in a
-    /// hundred differs from the rest. If none does, the next one may: a few equal numbers, as after
-    /// a change, prove little.
+    /// How much the numbers differ from each other: almost 1 if all are different, about a quarter
+    /// if one in a hundred differs from the rest. Equal numbers count as if one more, different
+    /// number followed: a few of them prove little.
     pub(crate) fn distinct(&self) -> f64 {
         self.distinct
     }
 
-    /// The knots: numbers seen, and their normal scores.
+    /// The knots: some of the numbers, and their normal scores.
     pub(crate) fn knots(&self) -> (&[f64], &[f64]) {
         (&self.at, &self.score)
     }
 
-    /// The smallest number whose normal score is at least `score`, to the nearest knot above; none
-    /// if there is none.
+    /// The first knot whose normal score is at least `score`; none if there is none.
     pub(crate) fn first_at(&self, score: f64) -> Option<f64> {
         self.at.get(self.score.partition_point(|known| *known < score)).copied()
     }
@@ -95,8 +95,8 @@ impl NormalScore {
         with_halvings!(self.grid.halvings(), N => self.within::<N>(x, ends))
     }
 
-    /// Calls a function with each number of a column of a table and its normal score. The depth of
-    /// the search is resolved once for all.
+    /// Calls a function with each number of a column of a table and its normal score. The number of
+    /// bisections is resolved once for the whole column.
     #[inline]
     pub(crate) fn each(&self, table: &[f64], width: usize, column: usize, mut take: impl FnMut(f64, f64)) {
         let rows = table.chunks_exact(width);
@@ -118,14 +118,14 @@ impl NormalScore {
         let x = x.clamp(first, last);
         let piece = self.grid.piece::<HALVINGS>(x);
         let [score, rise] = self.pieces[piece.max(1) - 1];
-        // Behind the last knot is infinity: nothing is added there.
+        // The knot after the last is infinity, so that nothing is added there.
         let (from, to) = (self.grid.knot(piece), self.grid.knot(piece + 1));
         score + (x - from) / (to - from) * rise
     }
 }
 
-/// Sorts numbers with counts. Integers in the order of the floating-point numbers sort faster, and
-/// counts of one need not be moved.
+/// Sorts numbers with counts. If all counts are 1, only the numbers are sorted, as integers in the
+/// same order, which is faster.
 fn sort(seen: &mut [(f64, f64)]) {
     if seen.iter().any(|&(_, count)| count != 1.0) {
         return seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -138,7 +138,7 @@ fn sort(seen: &mut [(f64, f64)]) {
     }
 }
 
-/// A cache of normal quantiles at middle ranks: evaluators that scored the same items share them.
+/// A cache of normal quantiles at middle ranks, for columns with the same total count.
 #[derive(Debug, Default)]
 pub(crate) struct Quantiles {
     total: f64,
@@ -146,10 +146,10 @@ pub(crate) struct Quantiles {
 }
 
 impl Quantiles {
-    /// The quantile with `below` of `total` below it.
+    /// The normal quantile at `below / total`.
     fn at(&mut self, below: f64, total: f64) -> f64 {
         if total > 4096.0 {
-            // With more ranks than can be told apart, the last ones are still finite.
+            // The clamp keeps the outermost quantiles finite.
             return normal::quantile((below / total).clamp(f64::EPSILON, 1.0 - f64::EPSILON));
         }
         if total != self.total {
@@ -157,7 +157,7 @@ impl Quantiles {
             self.known.clear();
             self.known.resize(2 * total as usize + 1, f64::NAN);
         }
-        // The middle of a run of ties is an integer or half-integer rank, and the distribution is
+        // For integer counts the middle of a run of ties is a multiple of 1/2. The distribution is
         // symmetric.
         let at = (2.0 * below) as usize;
         if self.known[at].is_nan() {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn ties_share_the_middle_of_their_ranks() {
-        // Seven of ten are zero: rank 0.35 for all of them.
+        // Seven of ten are zero: all of them have (rank - 1/2) / n = 0.35.
         let curve = fitted([0.0; 7].into_iter().chain([1.0, 2.0, 3.0]));
         assert_eq!(curve.knots().0, [0.0, 1.0, 2.0, 3.0]);
         let raw = [0.35, 0.75, 0.85, 0.95].map(normal::quantile);

@@ -1,15 +1,16 @@
-//! Three readings of each evaluator in each round, which show a change without labels.
+//! Three readings of each evaluator in each round, which show a change of the evaluator without
+//! labels.
 //!
 //! - *Spread*: the logarithm of the variance of its scores within the round.
-//! - *Agreement*: Fisher's z of the correlation, within the round, between its scores and the sum
-//!   of the others' standardised scores.
-//! - *Varying*: whether its scores differ at all, since an evaluator that is stuck has neither of
-//!   the others.
+//! - *Agreement*: Fisher's z of the correlation, within the round, between its scores and the mean
+//!   of the other evaluators' standardised scores.
+//! - *Varying*: whether its scores differ at all. If not, there is no reading of spread and
+//!   agreement.
 //!
 //! Spread and agreement do not depend on the evaluator's offset or on how good the round's items
-//! are overall. A new noise level moves both, new units move spread, and an evaluator that breaks
-//! or changes direction moves agreement. The bias of both in small rounds, for normal scores, is
-//! corrected, so that rounds may vary in size. Of a large round every n-th item is used.
+//! are overall. A new noise level changes both, new units change spread, and an evaluator that
+//! fails or changes direction changes agreement. Both are corrected for the bias of small rounds
+//! under normal scores, so that rounds may vary in size. Of a large round every n-th item is used.
 
 use super::{Statistic, add_all, are_counts, are_sums, are_sums_of_squares, is_count};
 use crate::scores::Scores;
@@ -29,7 +30,7 @@ pub(crate) struct Pulse {
     square: Vec<f64>,
 }
 
-/// Number, mean and variance of the readings of several rounds.
+/// Number, mean and variance of one reading over several rounds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Readings {
     pub(crate) rounds: f64,
@@ -37,9 +38,9 @@ pub(crate) struct Readings {
     pub(crate) variance: f64,
 }
 
-/// Rounds with fewer scores than this give no reading.
+/// Evaluators with fewer scores than this in a round have no reading.
 const LEAST_SCORES: f64 = 5.0;
-/// About this many items of a round are used: more would hardly make a reading more precise.
+/// At most this many items of a round are used; more would hardly make a reading more precise.
 const MOST_ITEMS: usize = 1024;
 
 impl Pulse {
@@ -55,8 +56,8 @@ impl Pulse {
         let step = scores.items().div_ceil(MOST_ITEMS).max(1);
         let (mut count, mut mean, mut spread) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
         if scores.is_complete() {
-            // Complete rounds need no check for missing scores, so evaluators are processed side by
-            // side.
+            // Complete rounds need no check for missing scores, so all evaluators of a row are
+            // updated together.
             let mut rows = 0.0;
             for row in scores.rows().step_by(step) {
                 rows += 1.0;
@@ -80,8 +81,8 @@ impl Pulse {
         let usable = |j: usize| count[j] >= LEAST_SCORES && spread[j] > 1e-18 * count[j] * mean[j] * mean[j];
         let scale: Vec<f64> =
             (0..width).map(|j| if usable(j) { (count[j] / spread[j]).sqrt() } else { 0.0 }).collect();
-        // Each standardised score times the mean of the others' in its row, and the squares of that
-        // mean.
+        // Sums of each standardised score times the mean of the others' in its row, and of the
+        // squares of that mean.
         let (mut product, mut others) = (vec![0.0; width], vec![0.0; width]);
         let all_usable = scores.is_complete() && width > 1 && scale.iter().all(|scale| *scale > 0.0);
         let mut own = vec![0.0; width];
@@ -149,8 +150,8 @@ impl Pulse {
     }
 }
 
-/// How far the log of a sample variance with `freedom` degrees of freedom lies below the log of the
-/// true one on average, for normal data: ln(x) - digamma(x) at half of them.
+/// ln(x) - digamma(x) for x = freedom / 2, by its asymptotic series. For normal data the log of a
+/// sample variance lies this far below the log of the true variance on average.
 fn shortfall(freedom: f64) -> f64 {
     let x = freedom / 2.0;
     (0.5 + (1.0 / 12.0 - 1.0 / (120.0 * x * x)) / x) / x

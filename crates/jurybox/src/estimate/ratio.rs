@@ -1,10 +1,11 @@
-//! The ratio estimator of EvalBasedUCB (Alg. 4): summed scores of the chosen items over their
-//! summed rewards.
+//! The ratio estimator of the gains in EvalBasedUCB (Alg. 4 of "Top K Ranking for Multi-Armed
+//! Bandit with Noisy Evaluations"): the sum of the picked items' scores over the sum of rewards.
 
 use super::{MOST_COUNTED, Statistic, add_all, are_sums, is_sum, is_sum_of_squares, selected};
 use serde::{Deserialize, Serialize};
 
-/// `alpha_j = sum g^-1(phi_j) / sum r`, over the examples that evaluator j scored.
+/// `alpha_j = sum g^-1(phi_j) / sum r`, over the examples that evaluator j scored. Here g is the
+/// link, phi_j the score and r the reward.
 ///
 /// ```
 /// use jurybox::estimate::Ratio;
@@ -48,7 +49,7 @@ impl Ratio {
         }
     }
 
-    /// The estimates; zero where the rewards sum to zero.
+    /// The estimates of alpha; zero where the rewards sum to zero.
     pub fn alpha(&self) -> Vec<f64> {
         let mut alpha = Vec::new();
         self.alpha_into(&mut alpha);
@@ -65,12 +66,12 @@ impl Ratio {
         self.examples
     }
 
-    /// Sum of their rewards.
+    /// The sum of the rewards of all examples.
     pub fn reward(&self) -> f64 {
         self.reward
     }
 
-    /// Mean and variance of the rewards learnt from.
+    /// Mean and variance of the rewards; zeros for fewer than two examples.
     pub(crate) fn reward_law(&self) -> (f64, f64) {
         let n = self.examples as f64;
         if self.examples < 2 {

@@ -1,23 +1,24 @@
-//! The reward distribution in constant memory, as the MLE needs it for a history of any length.
+//! The distribution of rewards in constant memory, for the maximum likelihood estimate (`mle`) of a
+//! history of any length.
 //!
-//! In the likelihood equation rewards enter only through `sum r g(a r)`, the same function of a for
-//! every evaluator. It is kept as bins of geometric width (a quarter of an octave, by the leading
-//! bits of the number, so any scale and sign fits) with the first three moments of each bin. Two
-//! points that match those moments then represent all rewards of the bin; the error is of fourth
-//! order in the bin's relative half-width of at most 1/8.
+//! In the likelihood equation rewards r enter only through `sum r g(a r)`, where g is the link and
+//! a the gain. This is the same function of a for every evaluator. The rewards are kept in bins,
+//! four an octave, each with its count and first three moments. A bin is the leading bits of a
+//! number, so any scale and sign fits. Two points with the same moments then represent all rewards
+//! of a bin. The error is of fourth order in the bin's relative half-width of at most 1/8.
 
 use super::{MOST_COUNTED, is_count, is_sum, is_sum_of_squares};
 use crate::scores::LIMIT;
 use serde::{Deserialize, Serialize};
 
-/// Rewards smaller than this in magnitude count as zero: they carry no information about a gain.
+/// Rewards up to this magnitude are not binned: they carry no information about a gain.
 const TINY: f64 = 1e-18;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Bin {
     key: u16,
     count: f64,
-    /// Sums of u, u^2, u^3 where r = centre * (1 + u).
+    /// Sums of u, u^2, u^3, where a reward is centre * (1 + u).
     moments: [f64; 3],
 }
 
@@ -65,7 +66,7 @@ impl Rewards {
         }
     }
 
-    /// Adds count, sum and squares of another, without its bins.
+    /// Adds count, sum and sum of squares of another distribution, without its bins.
     pub(crate) fn merge_sums(&mut self, other: &Rewards) {
         self.count = self.count.saturating_add(other.count);
         self.sum += other.sum;
@@ -85,7 +86,7 @@ impl Rewards {
             && is_sum_of_squares(self.square)
             && self.bins.windows(2).all(|pair| pair[0].key < pair[1].key)
             && self.bins.iter().all(|bin| {
-                // No u exceeds an eighth, so no sum of its powers exceeds the count.
+                // No |u| exceeds 1/8, so no sum of its powers exceeds the count.
                 bin.count > 0.0
                     && is_count(bin.count)
                     && bin.moments.iter().all(|m| m.abs() <= bin.count)
@@ -93,7 +94,7 @@ impl Rewards {
             })
     }
 
-    /// Variance of the rewards, from two on.
+    /// The sample variance of the rewards; 0 for fewer than two.
     pub(crate) fn variance(&self) -> f64 {
         let n = self.count as f64;
         if self.count < 2 { 0.0 } else { ((self.square - self.sum * self.sum / n) / (n - 1.0)).max(0.0) }
@@ -118,8 +119,8 @@ impl Rewards {
                 out(Node { mass: bin.count, reward: centre * (1.0 + u) });
                 continue;
             }
-            // Two-point Gauss rule: the roots of z^2 - (m3/m2) z - m2 around the mean match moments
-            // 0 to 3.
+            // Two-point Gauss rule: the roots of z^2 - (m3/m2) z - m2, for central moments m2 and
+            // m3, are the points' distances from the mean. They match moments 0 to 3.
             let third = uuu - 3.0 * u * uu + 2.0 * u * u * u;
             let half = third / (2.0 * variance);
             let root = (half * half + variance).sqrt();

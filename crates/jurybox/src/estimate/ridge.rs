@@ -1,9 +1,9 @@
-//! Ridge regression of the reward on the scores (what LinUCB learns).
+//! Ridge regression of the reward on the scores, which `lin-ucb` uses.
 //!
-//! Kept as the Gram matrix `sum x x^T` and `sum r x`: an update adds a rank-one matrix, and the
-//! factorisation is computed once, when the next fit needs it. That costs less than updating an
-//! inverse example by example, and it cannot drift: after 10^7 updates the error is still that of a
-//! sum. The ridge is added when factoring and never stored, so states merge for any lambda.
+//! The statistics are the Gram matrix `sum x x^T` and `sum r x`, for scores x and reward r. An
+//! example adds a rank-one matrix, and a fit factors once. This costs less than updating an inverse
+//! with every example, and errors do not accumulate. The ridge is added when factoring and never
+//! stored, so states merge for any lambda.
 //!
 //! With missing scores each entry is a sum over the examples that have both scores, scaled up to
 //! the total number of examples: the available-case estimate.
@@ -31,7 +31,8 @@ pub struct Ridge {
     incomplete: u64,
     gram: Symmetric,
     products: Vec<f64>,
-    /// Number of incomplete examples that have both scores of a pair. Empty while there are none.
+    /// For each pair of evaluators, the number of incomplete examples that both scored. Empty while
+    /// there are no incomplete examples.
     pairs: Symmetric,
 }
 
@@ -75,7 +76,7 @@ impl Ridge {
         self.complete.saturating_add(self.incomplete)
     }
 
-    /// The Gram matrix and the products, scaled up to all examples where scores were missing.
+    /// The Gram matrix and `sum r x`, scaled up to all examples where scores are missing.
     pub(crate) fn system(&self, gram: &mut Symmetric, products: &mut Vec<f64>) {
         gram.copy_from(&self.gram);
         products.clone_from(&self.products);
@@ -97,8 +98,8 @@ impl Ridge {
 
     /// The ridge estimate with this lambda.
     ///
-    /// If missing scores make the available-case matrix indefinite, the ridge is raised until it is
-    /// positive definite.
+    /// If missing scores make the available-case matrix indefinite, the ridge is raised until the
+    /// sum is positive definite.
     pub fn theta(&self, lambda: f64) -> Vec<f64> {
         let (mut gram, mut theta) = (Symmetric::default(), Vec::new());
         self.system(&mut gram, &mut theta);
@@ -109,7 +110,7 @@ impl Ridge {
     }
 }
 
-/// Factors `gram + lambda I`, raising the ridge until that is positive definite. Returns the ridge
+/// Factors `gram + lambda I`, raising lambda until the sum is positive definite. Returns the lambda
 /// used.
 pub(crate) fn factor_with_ridge(cholesky: &mut Cholesky, gram: &Symmetric, lambda: f64) -> f64 {
     let mut ridge = lambda;
@@ -133,7 +134,7 @@ impl Statistic for Ridge {
         }
     }
 
-    /// Examples that were complete become incomplete when an evaluator joins.
+    /// If an evaluator joins, complete examples become incomplete.
     fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let mut out = Ridge {
             complete: self.complete,
@@ -205,8 +206,8 @@ mod tests {
         }
     }
 
-    /// The same 1000 examples 10^4 times over: the exact answer is that of the 1000 with lambda /
-    /// 10^4.
+    /// The same 1,000 examples 10,000 times over. The exact answer is that of 1,000 examples with
+    /// lambda / 10,000.
     #[test]
     fn stays_accurate_over_ten_million_updates() {
         let data = draws(1000, 3);

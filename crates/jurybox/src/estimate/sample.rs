@@ -1,15 +1,15 @@
-//! Bottom-k sampling: a uniform sample of distinct rows of fixed size, which merges exactly.
+//! Bottom-k sampling (Cohen and Kaplan 2007): a uniform sample of distinct rows of fixed size,
+//! which merges exactly.
 //!
 //! Every row has a key, a hash of its own numbers, and the sample is the `capacity` rows with the
-//! smallest keys (Cohen and Kaplan 2007). It depends only on which rows were seen, not on their
-//! order or on how they were split over machines. A key that is among the smallest at the end
-//! always was, so the count of each kept row is exact too. Distinct rows are kept with equal
-//! probability, each with its multiplicity: a share computed from the sample has a standard error
-//! of about `0.5 / sqrt(capacity)`, and is exact until the sample is full.
+//! smallest keys. It depends only on which rows were seen, not on their order or on how they were
+//! split over machines. A key that is among the smallest at the end was so at all times, so the
+//! count of each kept row is exact. Distinct rows are kept with equal probability. The share of
+//! distinct rows with some property has a standard error of at most about `0.5 / sqrt(capacity)`.
+//! It is exact until the sample is full.
 //!
-//! A row may have a tag, an integer that is part of it: rows that differ only in their tag are
-//! different. It is saved as one more number at the end, so that samples without tags keep their
-//! format.
+//! A row may have a tag, an integer. Rows that differ only in their tag are different rows. The tag
+//! is saved as one more number at the end, so samples without tags keep their format.
 
 use super::ladder::LATEST;
 use super::{MOST_COUNTED, Statistic, selected};
@@ -44,7 +44,7 @@ struct ReservoirRow {
     key: u64,
     /// How many times the row was seen.
     count: u64,
-    /// The latest clock at which it was seen.
+    /// The latest time at which the row was seen.
     clock: u64,
     #[serde(with = "missing_as_null")]
     values: Vec<f64>,
@@ -65,11 +65,11 @@ pub struct SampledRow<'a> {
     pub values: &'a [f64],
     /// How many times the row was seen.
     pub count: u64,
-    /// The latest clock at which it was seen.
+    /// The latest time at which the row was seen.
     pub clock: u64,
-    /// Its tag.
+    /// The tag of the row, if it has one.
     pub tag: Option<u64>,
-    /// Its weight in a fit: its count, or less if its label is partly discounted.
+    /// The weight of the row in a fit: its count, or less if its label is partly discounted.
     pub weight: f64,
 }
 
@@ -77,7 +77,7 @@ pub struct SampledRow<'a> {
 const TAGS: f64 = (1_u64 << 53) as f64;
 
 impl Sample {
-    /// An empty sample of rows of this width.
+    /// An empty sample of at most `capacity` rows of this width.
     pub fn new(width: usize, capacity: usize) -> Self {
         Sample { width, capacity, kept: Vec::new() }
     }
@@ -103,7 +103,8 @@ impl Sample {
         self.kept.iter().fold(0_u64, |sum, kept| sum.saturating_add(kept.count)).min(MOST_COUNTED)
     }
 
-    /// The sample with 0 for what is missing in some columns. Rows that become equal stay apart.
+    /// The sample with missing scores of the given columns set to 0. Rows that become equal stay
+    /// apart.
     pub(crate) fn filled(&self, columns: &[usize]) -> Sample {
         let mut filled = self.clone();
         for kept in &mut filled.kept {
@@ -132,8 +133,8 @@ impl Sample {
         row.pop();
     }
 
-    /// Offers a row, tagged or not, to a sample in which equal rows of different times are
-    /// different rows.
+    /// Offers a row, tagged or not, with its time as part of its key: equal rows of different times
+    /// are different rows.
     pub(crate) fn offer_of_its_time(&mut self, row: &mut Vec<f64>, tag: Option<u64>, clock: u64) {
         let length = row.len();
         row.extend(tag.map(|tag| tag as f64));
@@ -144,7 +145,7 @@ impl Sample {
         row.truncate(length);
     }
 
-    /// Offers many contiguous rows: equivalent to one by one, and faster.
+    /// Offers many contiguous rows. The result is that of offering them one by one, but faster.
     ///
     /// ```
     /// use jurybox::estimate::Sample;
@@ -164,8 +165,8 @@ impl Sample {
         let most = if full { self.kept.last().map_or(0, |last| last.key) } else { u64::MAX };
         let mut keys: Vec<(u64, usize)> =
             rows.chunks_exact(self.width).map(key_of).zip(0..).filter(|(key, _)| *key <= most).collect();
-        // Keys are spread evenly: almost always the kept ones lie below this, and the rest need no
-        // sorting.
+        // Keys are uniform: almost always the kept ones lie below this bound, and the other keys
+        // need no sorting.
         let share = (1.3 * self.capacity as f64 + 64.0) / count as f64;
         let below = (share * u64::MAX as f64) as u64;
         let low = keys.iter().filter(|(key, _)| *key <= below).copied();
@@ -179,7 +180,7 @@ impl Sample {
         self.take_in(&keys, rows, clock);
     }
 
-    /// Merges rows into the sample; `keys` are ascending.
+    /// Merges rows into the sample. `keys` has the key and the position of each row, ascending.
     fn take_in(&mut self, keys: &[(u64, usize)], rows: &[f64], clock: u64) {
         let mut old = std::mem::take(&mut self.kept).into_iter().peekable();
         let mut new = keys.chunk_by(|a, b| a.0 == b.0).peekable();
@@ -215,7 +216,7 @@ impl Sample {
                 self.kept[at].clock = self.kept[at].clock.max(clock);
             }
             Err(at) if at < self.capacity => {
-                // The removed row's memory is reused for the new one.
+                // The memory of the removed row is reused.
                 let spare = if self.kept.len() == self.capacity { self.kept.pop() } else { None };
                 let mut values = spare.map(|kept| kept.values).unwrap_or_default();
                 values.clear();
@@ -227,10 +228,10 @@ impl Sample {
     }
 }
 
-/// From this many rows on, sorting pays.
+/// From this many rows on, sorting all keys is faster than offering one by one.
 const MANY: usize = 256;
 
-/// The canonical form of a number: rows with equal keys must be byte-equal, whichever came first.
+/// The canonical form of a number: rows with equal keys must have equal bytes.
 fn plain(value: f64) -> f64 {
     if value.is_nan() { f64::NAN } else { value + 0.0 }
 }
@@ -262,8 +263,7 @@ impl Statistic for Sample {
         }
     }
 
-    /// Rows keep the keys that they were drawn by, so that the sample stays uniform beside later
-    /// rows.
+    /// Rows keep the keys by which they were sampled, so that they compete fairly with later rows.
     fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let kept = self.kept.iter().map(|kept| {
             let (numbers, tag) = kept.values.split_at(self.width);

@@ -9,7 +9,8 @@ use crate::toolbox::Interval;
 /// Weights, gains, noise, reviewers, alarms and diagnostics.
 impl Fitted {
     /// The weights of the evaluators, if the policy has them: how much the value grows with one
-    /// unit of the score, in the evaluator's direction, on the scale of g^-1.
+    /// unit of the score, in the evaluator's direction. With a link g, scores are on the scale of
+    /// g^-1.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -25,18 +26,18 @@ impl Fitted {
 
     /// The weights with intervals, if the policy has them.
     ///
-    /// An interval contains, with this probability, the weight that ordinary least squares of the
-    /// expected reward on the scores would give the evaluator over the labelled items. The weight
-    /// itself (`mean`) is shrunk towards a prior guess while labels are few; the interval is not,
-    /// but it is widened to contain the weight, which may lie at one end.
+    /// An interval contains, with this probability, the weight of ordinary least squares of the
+    /// expected reward on the scores of the labelled items. The estimate (`mean`) is shrunk towards
+    /// a prior while labels are few. The interval is not shrunk, but it is widened to contain the
+    /// estimate, which may lie at one end.
     ///
-    /// It describes the labelled items. If these are the best ones and the expected reward is not
-    /// linear in the scores, as with yes/no rewards, the line through all items differs, and the
-    /// interval need not contain its weight.
+    /// It describes the labelled items. These may be the best ones, and the expected reward may not
+    /// be linear in the scores, as with yes/no rewards. The regression over all items then differs,
+    /// and the interval need not contain its weight.
     ///
-    /// An unbounded interval (infinite ends) says that the labels cannot tell. Bounded ones need
-    /// two more labels than evaluators, rewards that differ, and scores of the evaluator that vary
-    /// and are no linear combination of others.
+    /// An unbounded interval (infinite ends) says that the labels do not determine the weight. A
+    /// bounded one needs two more labels than evaluators, and rewards that differ. The evaluator's
+    /// scores must vary and be no linear combination of other scores.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};
@@ -87,8 +88,8 @@ impl Fitted {
 
     /// The offset and the weights of one group, named by the column of the context and its number
     /// there. The offset is how much more items of the group are worth than others with the same
-    /// scores. None if the group is unknown or groups do not differ: then
-    /// [`weights`](Self::weights) hold for it.
+    /// scores. None if the group is unknown or groups do not differ; then
+    /// [`weights`](Self::weights) hold for the group.
     ///
     /// ```
     /// # use jurybox::{Evaluator, Evaluators, Example, Jury, Spec};
@@ -111,10 +112,10 @@ impl Fitted {
         self.0.rank.group_weights(column, group)
     }
 
-    /// The reviewers, if the policy models them (`adaptive`) and verdicts named them
-    /// ([`Jury::learn_by`](crate::Jury::learn_by)): severity and noise of each beside the others,
-    /// with intervals of this probability. None while there is only one, or all verdicts are equal.
-    /// Verdicts without a name count as one reviewer.
+    /// The reviewers: severity and noise of each relative to the others, with intervals of this
+    /// probability. Only `adaptive` models them, and only if verdicts named them
+    /// ([`Jury::learn_by`](crate::Jury::learn_by)). Empty while there is only one reviewer, or all
+    /// verdicts are equal. Verdicts without a name count as one reviewer.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Reviewer, Spec, options::Fraction};
@@ -144,8 +145,8 @@ impl Fitted {
         self.0.rank.alarms()
     }
 
-    /// Diagnostics of the labels: rewards that are all equal, for example, or a jury whose scores
-    /// point against its rewards. See [`Diagnostic`].
+    /// Diagnostics of the labels, for example rewards that are all equal, or scores that point
+    /// against the rewards. See [`Diagnostic`].
     pub fn diagnostics(&self) -> &[Diagnostic] {
         self.0.rank.diagnostics()
     }

@@ -1,7 +1,7 @@
-//! Picks, and the probability of each item to be picked.
+//! Picks of a fitted jury, and the probability of each item to be picked.
 //!
-//! By the scores of a round, or by the values of its items alone if a round does not fit into
-//! memory.
+//! Both come from the scores of a round. For rounds that do not fit into memory they can also come
+//! from the items' values alone.
 
 use super::{Fitted, FittedParts};
 use crate::border::check_k;
@@ -14,7 +14,7 @@ use crate::scores::Scores;
 use crate::scratch::Scratch;
 use rand::Rng;
 
-/// Picking.
+/// Picks and inclusion probabilities.
 impl Fitted {
     /// Picks `k` items, best first, explored ones last.
     ///
@@ -39,7 +39,7 @@ impl Fitted {
         Ok(picks)
     }
 
-    /// [`choose`](Self::choose) with memory that is reused: in a steady state nothing is allocated.
+    /// [`choose`](Self::choose) with buffers that are reused between calls.
     pub fn choose_into<R: Rng + ?Sized>(
         &self,
         scores: &Scores<'_>,
@@ -76,7 +76,8 @@ impl Fitted {
         Ok(scratch.probabilities)
     }
 
-    /// The share of a round's picks that exploration draws at random.
+    /// How rounds explore: the probability that a round does, and how many of its picks are then
+    /// drawn at random.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -122,9 +123,8 @@ impl Fitted {
         self.0.rank.picks_by_values()
     }
 
-    /// This fit without the probes of `adaptive`, which now and then pick an item that one
-    /// evaluator scores highest where nobody has looked. For rounds whose scores do not fit into
-    /// memory.
+    /// This fit without the probes of `adaptive`, for rounds whose scores do not fit into memory. A
+    /// probe now and then picks an item that one evaluator scores highest where nobody has looked.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -138,8 +138,8 @@ impl Fitted {
         Fitted::new(spec.clone(), evaluators.clone(), *link, rank.without_looks())
     }
 
-    /// The picks of [`choose`](Self::choose) from the [`values`](Self::values) of the items.
-    /// Refused for a policy that needs more than these.
+    /// The picks of [`choose`](Self::choose) from the [`values`](Self::values) of the items. Errors
+    /// unless [`picks_by_values`](Self::picks_by_values).
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -163,7 +163,8 @@ impl Fitted {
     }
 
     /// The [`inclusion_probabilities`](Self::inclusion_probabilities) from the
-    /// [`values`](Self::values) of the items. Refused for a policy that needs more than these.
+    /// [`values`](Self::values) of the items. Errors unless
+    /// [`picks_by_values`](Self::picks_by_values).
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -179,7 +180,7 @@ impl Fitted {
         Ok(scratch.probabilities)
     }
 
-    /// Validates values and k, and makes buffers for picking by values.
+    /// Validates `k` and that picks go by values, and makes buffers with these values.
     fn by_values(&self, values: &[f64], k: usize) -> Result<Scratch, Error> {
         check_k(k, values.len())?;
         if !self.picks_by_values() {
@@ -191,7 +192,7 @@ impl Fitted {
     }
 }
 
-/// Picks by a fit into `picks`; input has been validated.
+/// Writes the picks of a fit into `picks`. The caller has validated the input.
 #[expect(clippy::too_many_arguments, reason = "the parts of a Fitted, which a jury has without being one")]
 #[inline]
 pub(crate) fn choose<R: Rng + ?Sized>(

@@ -1,16 +1,16 @@
-//! Evaluators that join and leave a jury that has learnt.
+//! Evaluators that join or leave a jury that has already learnt.
 //!
-//! A column is an evaluator, or a context, which names the group of an item.
+//! A column holds the scores of an evaluator, or a context: the groups of the items.
 
 use super::Jury;
 use crate::error::Error;
 use crate::evaluators::Evaluators;
 
-/// Evaluators that join and leave.
+/// Change of evaluators.
 impl Jury {
-    /// Replaces the evaluators. What was learnt stays with the names; new evaluators start with
-    /// nothing, and missing ones are forgotten. Labels of the past go on teaching with the scores
-    /// they have.
+    /// Replaces the evaluators. What was learnt stays with the names, and is forgotten for
+    /// evaluators that are not listed. New evaluators have no past scores. Where the policy allows
+    /// it, past labels still teach through the scores that they have.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
@@ -37,8 +37,8 @@ impl Jury {
         &self.evaluators
     }
 
-    /// Whether the policy takes contexts, so that weights may differ by group. Other policies
-    /// refuse them.
+    /// Whether the policy takes contexts, so that weights may differ by group. If not, it refuses
+    /// evaluators with contexts.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

@@ -1,14 +1,14 @@
 //! Merging the states of two juries.
 //!
-//! States are sums, so parts that were learnt apart, by threads, files or days, merge into the
-//! whole. Juries that cannot merge are refused before anything changes.
+//! The states of parts that were learnt separately, by threads, files or days, merge into the state
+//! of the whole. Juries that cannot merge are refused before anything changes.
 
 use super::Jury;
 use crate::border::is_of_another_unit;
 use crate::error::Error;
 use crate::schedule::Schedule;
 
-/// Merging of juries that learnt apart.
+/// Merging of juries that learnt separately.
 impl Jury {
     /// Adds the state of another jury with the same policy, options and evaluators.
     ///
@@ -50,8 +50,8 @@ impl Jury {
         Ok(())
     }
 
-    /// Adds the state of a jury that saw further items of the same round: together they count as
-    /// one round.
+    /// Adds the state of a jury that saw further items of the same round. The two rounds count as
+    /// one.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -70,10 +70,10 @@ impl Jury {
         Ok(())
     }
 
-    /// Records the changes that can be seen now, so that they stay known when they can no longer be
-    /// seen. A jury that observes round after round does so by itself. One that is merged from
-    /// parts must be asked to, after each part with a later time. The result depends on when it is
-    /// called.
+    /// Records the changes of evaluators and rewards that the state shows now. They then stay known
+    /// when older data can no longer show them. A jury that observes round after round does so by
+    /// itself. After merging parts, call this after each part with a later time. The result depends
+    /// on when it is called.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

@@ -1,7 +1,7 @@
-//! Rounds from end to end: observe, fit when it is due, and pick.
+//! Whole rounds: observe, fit when it is due, and pick.
 //!
-//! A fit is kept for a while. The [`Schedule`] says of which state, and this file makes that fit
-//! once and reuses it.
+//! A fit serves several rounds. The [`Schedule`] decides which state is fitted, and this file keeps
+//! the fit until the schedule names another state.
 
 use super::Jury;
 use crate::border::{check_k, check_time, check_width};
@@ -12,10 +12,10 @@ use crate::schedule::Schedule;
 use crate::scores::Scores;
 use rand::Rng;
 
-/// Rounds from end to end.
+/// Whole rounds.
 impl Jury {
-    /// One round: picks and observes in the order that the policy needs, with a fit that is renewed
-    /// when enough has changed.
+    /// One round: observes and picks in the order that the policy needs. The fit is renewed when
+    /// enough has changed.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -41,8 +41,7 @@ impl Jury {
         Ok(picks)
     }
 
-    /// [`round`](Self::round) into a vector whose memory is reused: in a steady state nothing is
-    /// allocated.
+    /// [`round`](Self::round) into a vector whose memory is reused.
     pub fn round_into<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
@@ -54,11 +53,11 @@ impl Jury {
         self.round_from_pool_into(scores, scores, at, k, rng, picks)
     }
 
-    /// One round where items stay until they are picked: picks from the whole pool and observes
+    /// One round for items that stay until they are picked: picks from the whole pool, and observes
     /// only its new items.
     ///
-    /// Items that are passed over would otherwise be observed every round, and policies that learn
-    /// from all scores, `esag` above all, would take leftovers for typical items.
+    /// Otherwise items that are passed over would be observed again every round. Policies that
+    /// learn from all scores, such as `esag`, would take leftovers for typical items.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -115,13 +114,13 @@ impl Jury {
         Ok(())
     }
 
-    /// Makes the fit of the schedule's state, unless it is in place.
+    /// Makes the fit that the schedule asks for, unless it is there already.
     fn bring_fit_up_to_date(&mut self) {
         let (policy, seen) = (&self.policy, &self.seen);
         match (&self.schedule, &mut self.rank) {
             (Schedule::Past(_), Some(_)) => {}
             (Schedule::Past(past), none) => past.0.fit(&past.1, none.insert(past.0.buffer())),
-            // The state is the same, but rounds may have passed.
+            // The state is the same, but the number of rounds may have grown.
             (Schedule::Current, Some(rank)) => policy.count(seen, rank),
             (Schedule::Current | Schedule::Due, rank) => {
                 policy.fit(seen, rank.get_or_insert_with(|| policy.buffer()));

@@ -13,7 +13,7 @@ use crate::seen::Seen;
 
 /// Learning from verdicts.
 impl Jury {
-    /// Learns from examples, whenever they come. If one is invalid, none is learnt.
+    /// Learns from examples, at any time. If one is invalid, nothing is learnt.
     ///
     /// `at` is the time of the round in which the items were picked, not of their verdicts: the
     /// jury learns how scores and rewards related then.
@@ -34,7 +34,7 @@ impl Jury {
     }
 
     /// [`learn`](Self::learn) with the reviewer of each example. Policies without a model of
-    /// reviewers learn as if they were not named.
+    /// reviewers ignore the names.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Reviewer};

@@ -5,8 +5,8 @@ use crate::kernel::{Width, by_fours};
 
 const LANES: usize = 4;
 
-/// The lower triangle with off-diagonal entries doubled, laid out so that four sums run side by
-/// side: for every four columns, the rows from the first of them on.
+/// The lower triangle with off-diagonal entries doubled. For every four columns it holds the rows
+/// from the first of these columns on, so that four sums run side by side.
 #[derive(Debug, Clone)]
 pub(crate) struct Quadratic {
     fours: Vec<[f64; LANES]>,
@@ -29,7 +29,7 @@ impl Quadratic {
         }
     }
 
-    /// x^T A x; x must have the order of the matrix.
+    /// x^T A x; the length of x must be the order of the matrix.
     #[inline]
     pub(crate) fn at(&self, x: &[f64]) -> f64 {
         by_fours!(x.len(), |width| self.form(width, x))
@@ -70,7 +70,7 @@ mod tests {
                 (0..=i).for_each(|j| matrix.set(i, j, (i * 7 + j * 3) as f64 % 5.0 - 1.5));
             }
             let x: Vec<f64> = (0..order).map(|i| (i * 5 % 7) as f64 - 2.5).collect();
-            // Quarters of whole numbers: sums are exact in any order.
+            // All terms are multiples of 1/8, so sums are exact in any order.
             assert_eq!(Quadratic::of(&matrix).at(&x), matrix.form(&x), "{order}");
         }
     }

@@ -1,27 +1,27 @@
-//! Householder tridiagonalisation: after one orthogonal change of basis A + ridge I is solved in
-//! O(n) for any ridge.
+//! Householder tridiagonalisation of a symmetric matrix A. After one orthogonal change of basis,
+//! systems with A + ridge I are solved in O(n) for any ridge.
 
 use super::{Symmetric, offset};
 use crate::kernel::dot;
 
 /// Entries below this share of the largest diagonal entry are rounding error of a singular matrix.
-/// A reflection made of them would overflow.
+/// A reflection made of them could overflow.
 const ROUNDING: f64 = 1e-20;
 
 /// `Q^T A Q = T`, T tridiagonal, by Householder reflections from the last row upwards.
 #[derive(Debug, Clone)]
 pub(crate) struct Tridiagonal {
     diagonal: Vec<f64>,
-    /// `below[i]` is the entry between rows i - 1 and i.
+    /// `below[i]` is the entry in row i and column i - 1.
     below: Vec<f64>,
-    /// Row i holds the reflection that cleared it, packed like the matrix; `size[i]` is 2 / |v|^2,
-    /// or 0 for none.
+    /// Row i holds the vector v of the reflection that cleared row i, packed like the matrix.
+    /// `size[i]` is 2 / |v|^2, or 0 without a reflection.
     reflections: Symmetric,
     size: Vec<f64>,
 }
 
 impl Tridiagonal {
-    /// Reduces `a`, and transforms the rows of `columns` to the new basis.
+    /// Reduces `a`, and transforms `columns` to the new basis: N vectors, stored row by row.
     pub(crate) fn reduce<const N: usize>(mut a: Symmetric, columns: &mut [[f64; N]]) -> Self {
         let order = a.order();
         let largest = (0..order).fold(0.0, |most: f64, i| most.max(a.get(i, i).abs()));
@@ -30,8 +30,8 @@ impl Tridiagonal {
             rounding = 0.0;
         }
         let (mut diagonal, mut below, mut size) = (vec![0.0; order], vec![0.0; order], vec![0.0; order]);
-        // The change of the last reflection, v q^T + q v^T, is subtracted from each row just before
-        // it is used.
+        // The last reflection changes the matrix by -(v q^T + q v^T). This is subtracted from each
+        // row just before the row is used.
         let (mut v, mut q, mut next, mut image) =
             (vec![0.0; order], vec![0.0; order], vec![0.0; order], vec![0.0; order]);
         for i in (0..order).rev() {
@@ -44,11 +44,12 @@ impl Tridiagonal {
             let rest = dot(&row[..before], &row[..before]);
             let x = row[before];
             if rest <= rounding {
-                // Nothing to clear: a reflection of size 0, which changes nothing.
+                // Nothing to clear: a reflection of size 0 changes nothing.
                 below[i] = x;
                 next[..i].fill(0.0);
             } else {
-                // v = x - alpha e with alpha of the other sign than x's last: no cancellation.
+                // v = x - alpha e, where alpha has the sign opposite to the last entry of x: this
+                // avoids cancellation.
                 below[i] = -(rest + x * x).sqrt().copysign(x);
                 row[before] = x - below[i];
                 size[i] = 2.0 / (rest + row[before] * row[before]);
@@ -66,9 +67,9 @@ impl Tridiagonal {
         Tridiagonal { diagonal, below, reflections: a, size }
     }
 
-    /// Eliminates `T + ridge I` row by row: calls `f` with each row of `columns` after elimination
+    /// Eliminates `T + ridge I` row by row. Calls `f` with each row of `columns` after elimination
     /// and the reciprocal of its pivot. Returns the logarithm of the determinant, or none if the
-    /// matrix is singular to working precision.
+    /// matrix is not positive definite to working precision.
     pub(crate) fn eliminate<const N: usize>(
         &self,
         ridge: f64,
@@ -89,7 +90,7 @@ impl Tridiagonal {
             }
             inverse = 1.0 / pivot;
             f(&current, inverse);
-            // One logarithm for many pivots, before their product can overflow.
+            // One logarithm for many pivots, taken before their product can overflow.
             product *= pivot;
             if !(1e-100..1e100).contains(&product) {
                 log += product.ln();
@@ -99,7 +100,7 @@ impl Tridiagonal {
         Some(log + product.ln())
     }
 
-    /// Solves `(T + ridge I) x = b` in place; both in the new basis.
+    /// Solves `(T + ridge I) x = b` in place, in the new basis.
     pub(crate) fn solve(&self, ridge: f64, b: &mut [f64]) {
         let mut inverse = vec![0.0; b.len()];
         for i in 0..b.len() {
@@ -129,8 +130,8 @@ impl Tridiagonal {
     }
 }
 
-/// Subtracts v q^T + q v^T from a packed matrix A and writes A x to `out`, in one pass over the
-/// matrix, two rows at a time.
+/// Subtracts v q^T + q v^T from a packed matrix, and writes the result times x to `out`. One pass
+/// over the matrix, two rows at a time.
 fn change_and_multiply(packed: &mut [f64], (v, q): (&[f64], &[f64]), x: &[f64], out: &mut [f64]) {
     let mut rest = packed;
     let mut r = 0;
@@ -142,7 +143,7 @@ fn change_and_multiply(packed: &mut [f64], (v, q): (&[f64], &[f64]), x: &[f64], 
         let s = if two { r + 1 } else { r };
         let (v0, q0, x0) = (v[r], q[r], x[r]);
         let (v1, q1, x1) = if two { (v[s], q[s], x[s]) } else { (0.0, 0.0, 0.0) };
-        // Both rows up to the length of the shorter, whose diagonal entry is left to the end.
+        // Both rows are processed up to column r; the rest of the second row follows at the end.
         let (mut sum0, mut sum1) = (0.0, 0.0);
         if two {
             let ((a, a_rest), (b, b_rest)) =

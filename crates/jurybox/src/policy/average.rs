@@ -1,7 +1,8 @@
-//! `average`: the top K by the plain mean of the scores an item has.
+//! `average`: the top K by the plain mean of the scores that an item has.
 //!
-//! **Assumes** that all evaluators use the same units and deserve the same trust. **In the paper:**
-//! the baseline of Fig. 1a. **Costs** O(J) an item; learns nothing. An item without any score comes
+//! **Assumes** that all evaluators use the same units and deserve the same trust. **In the paper**
+//! ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): the baseline of Fig. 1a.
+//! **Costs** O(J) an item for J evaluators. It learns nothing. An item without any score comes
 //! last.
 
 use super::{Entry, Links, Needs, NoOptions, Policy, Rank};

@@ -1,10 +1,10 @@
-//! Entries of the table of policies: what a policy assumes, its place in the paper, and its options
-//! as data.
+//! Entries of the table of policies: what a policy assumes, where the paper ("Top K Ranking for
+//! Multi-Armed Bandit with Noisy Evaluations") has it, and its options.
 
 use crate::link::Link;
 use serde::Serialize;
 
-/// A policy in the table: its name, and what a person should know before choosing it.
+/// A policy in the table: its name, and facts for choosing it.
 ///
 /// ```
 /// let esag = jurybox::policies().iter().find(|entry| entry.name == "esag").unwrap();
@@ -17,13 +17,13 @@ pub struct Entry {
     pub name: &'static str,
     /// The links that it offers.
     pub links: Links,
-    /// What a receipt must have for the policy to learn from the pick.
+    /// The kind of receipt that it learns from.
     pub needs: Needs,
     /// What it assumes and does, in one line.
     pub assumes: &'static str,
-    /// Its place in the paper.
+    /// The algorithm, theorem or section of the paper, or the source of a baseline.
     pub paper: &'static str,
-    /// Its options, in the order in which a person would ask.
+    /// Its own options, without `link` and `inverted`.
     pub options: &'static [OptionEntry],
 }
 
@@ -69,13 +69,14 @@ pub struct OptionEntry {
     pub name: &'static str,
     /// The kind of its values.
     pub kind: OptionKind,
-    /// The default, as it would be written; `none` if leaving it out has a meaning of its own.
+    /// The default, as it would be written; `required` if there is none, and `none` if the option
+    /// can be left out without an equivalent value.
     pub default: &'static str,
     /// The valid values.
     pub range: &'static str,
     /// What it does, in one line.
     pub help: &'static str,
-    /// Options that cannot be set beside it.
+    /// Options that cannot be set together with it. Of two such options only one lists the other.
     pub without: &'static [&'static str],
 }
 
@@ -99,7 +100,7 @@ pub enum OptionKind {
     Word,
     /// A list of numbers, one per evaluator.
     OnePerEvaluator,
-    /// A noise level: one number for all, a list with one per evaluator, or a word.
+    /// A noise level: one number for all evaluators, a list with one per evaluator, or a word.
     Noise,
     /// A list of column numbers, from 0.
     Columns,
@@ -132,8 +133,8 @@ const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
     without: &[],
 }];
 
-/// What a policy must find on a [receipt](crate::Receipt) to learn from a pick; other picks are
-/// passed over.
+/// What a [receipt](crate::Receipt) must have for a policy to learn from the pick. Other picks are
+/// not learnt from.
 ///
 /// ```
 /// use jurybox::{Needs, Spec};
@@ -144,11 +145,11 @@ const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Needs {
-    /// Nothing: it learns without a receipt as well.
+    /// Nothing: the policy also learns without a receipt.
     Nothing,
-    /// An item drawn at random.
+    /// The mark that the item was drawn at random.
     Explored,
-    /// The evaluators' advice, and their bonus for the round.
+    /// The evaluators' advice and bonus, which only `exp4p` writes.
     Advice,
 }
 

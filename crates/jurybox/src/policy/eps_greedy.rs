@@ -1,25 +1,26 @@
-//! `eps-greedy`, `eps-greedy-all`, `greedy` and their `glm-` forms: weigh by the maximum likelihood
-//! gains.
+//! `eps-greedy`, `eps-greedy-all`, `greedy` and their `glm-` forms: weights from the maximum
+//! likelihood estimate of the gains.
 //!
-//! **The idea.** The noise is in the scores *before* the choice. An item that was picked for its
-//! high scores was picked, in part, for its noise, and gains estimated from such items are too
-//! high, the noisier the evaluator the more (App. B). Only items that were drawn whatever their
-//! scores tell the truth. Hence three policies that differ in one line:
+//! **The idea.** An item that is picked for its high scores is picked, in part, for their noise.
+//! Gains estimated from such items are too high, the more so the noisier the evaluator (App. B of
+//! the paper). Only items drawn at random, whatever their scores, give unbiased gains. The three
+//! policies differ in how they handle this:
 //!
 //! - `eps-greedy` explores with probability eps and learns **from the explored items only** (Alg.
 //!   1, Theorem 1: regret of order T^(2/3));
-//! - `eps-greedy-all` explores alike and learns from every item picked (Alg. 3): faster, and
-//!   biased;
-//! - `greedy` is that with eps = 0.
+//! - `eps-greedy-all` explores in the same way and learns from every example (Alg. 3), which is
+//!   faster but biased;
+//! - `greedy` is `eps-greedy-all` with eps = 0.
 //!
-//! **Assumes** `phi_j = g(alpha_j r) + noise`, g known, independent noise of known level. **Costs**
-//! O(J) an example and an item; with a link, a root per evaluator before a choice that follows new
-//! examples, over about a hundred points each. The state is J products and a summary of the
-//! rewards.
+//! The paper is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations".
 //!
-//! **Exploration.** eps = T^(-1/3) where `horizon=T` is set, the anytime t^(-1/3) where not;
-//! `scale` and `power` change it (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), `eps` fixes it,
-//! and `slots` explores only so many of the K places.
+//! **Assumes** `phi_j = g(alpha_j r) + noise` with a known link g and independent noise. **Costs**
+//! O(J) an example and an item for J evaluators. With a nonlinear link, a fit also finds a root for
+//! each evaluator.
+//!
+//! **Exploration.** eps = T^(-1/3) if `horizon=T` is set, otherwise t^(-1/3) in round t. `scale`
+//! and `power` change it (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), and `eps` fixes it.
+//! With `slots`, an exploring round draws only this number of its K picks.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Policy};
@@ -31,7 +32,8 @@ use crate::scores::Scores;
 use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
-/// See the module's documentation; `lambda` is the ridge of the likelihood, 1/J by default.
+/// `lambda` is the ridge of the likelihood, 1/J by default. For the others see the module's
+/// documentation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -106,7 +108,7 @@ pub(crate) struct State {
     noise: NoiseState,
 }
 
-/// The examples that are learnt from.
+/// The examples that a policy learns from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Samples {
     Explored,
@@ -230,7 +232,7 @@ impl Policy for EpsGreedy {
     }
 
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
-        // Without a receipt nobody can say that the item was not chosen for its scores.
+        // Without a receipt the item may have been chosen for its scores.
         let explored = example.receipt.is_some_and(|receipt| receipt.explored);
         if self.samples == Samples::Explored && !explored {
             return false;
@@ -260,8 +262,8 @@ impl Policy for EpsGreedy {
 }
 
 impl EpsGreedy {
-    /// Whether the reward distribution is estimated from the scores of all items. Explored items
-    /// have that distribution by themselves, and a nonlinear link does not use it.
+    /// Whether the prior of the reward is estimated from the scores of all items. It is not needed
+    /// for explored items, whose rewards have that distribution, nor for a nonlinear link.
     fn looks_at_all(&self) -> bool {
         self.samples == Samples::All && self.link == Link::Identity
     }

@@ -1,24 +1,24 @@
 //! `esag`, `glm-esag`: Evaluation-Structure-Aware Greedy.
 //!
-//! **The idea.** In the linear model an evaluator's mean score over *all* items is `alpha_j *
-//! E[r]`: proportional to its gain, by the same factor for all. Ranking does not mind a common
-//! factor. So the gains can be read off the scores themselves, chosen or not, and the rewards are
-//! never looked at: nothing that the choice could bias.
+//! **The idea.** In the linear model an evaluator's mean score over *all* items is `alpha_j E[r]`:
+//! its gain times a factor that all evaluators share. A common factor does not change the ranking.
+//! So the gains are estimated by the mean scores of all items, picked or not, without any reward.
+//! The choice of picks cannot bias them.
 //!
-//! **Assumes** `phi_j = alpha_j r + noise` without intercept, rewards of positive mean, independent
-//! noise of known level (or levels that the one-factor model can estimate). An evaluator with an
-//! offset is over-trusted, because its mean is taken for signal. With the `glm-` form the mean is
-//! that of `g^-1(phi)`, which keeps a bias: noise does not average out through a curved g^-1.
+//! **Assumes** `phi_j = alpha_j r + noise` without intercept, rewards of positive mean, and
+//! independent noise of known level or of levels that the one-factor model can estimate. An
+//! evaluator with a positive offset is trusted too much, because its mean counts as signal. The
+//! `glm-` form takes the mean of `g^-1(phi)` for the link g. This mean is biased, because noise
+//! does not average out through a curved g^-1.
 //!
-//! **In the paper:** Alg. 2 and Theorem 2 (regret of order sqrt(T)); the printed update is read as
-//! the running mean. **Costs** O(J) an item; the state is J means and variances. With estimated
-//! noise O(J^2).
+//! **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): Alg. 2, read
+//! as a running mean, and Theorem 2 (regret of order sqrt(T)). **Costs** O(J) an item for J
+//! evaluators. Moments for estimated noise or missing scores cost O(J^2).
 //!
-//! **Past the paper:** scores arrive *before* the choice, so the current round can be folded in
-//! first (`current_round=true`): it removes the blind first round. An item with missing scores is
-//! ranked by its posterior mean given the present ones, with the prior that the spread of the
-//! scores implies. That spread matters only where scores are missing, so it is learnt only from
-//! rounds where some are.
+//! **Beyond the paper.** With `current_round=true` a round's scores are observed *before* picking
+//! from it, which removes the blind first round. An item with missing scores is ranked by its
+//! posterior mean given the present ones. The variance of its prior comes from the variance of the
+//! scores in rounds where some are missing.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, inverted};
@@ -134,7 +134,7 @@ impl Policy for Esag {
         true
     }
 
-    /// Rewards are not used, unless the noise levels are estimated from them.
+    /// Learns noise levels if they are estimated from rewards. Nothing else uses rewards.
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         self.state.noise.learn(example.scores, example.reward)
     }
@@ -153,13 +153,12 @@ impl Policy for Esag {
     }
 }
 
-/// Below this share of the scores' variance the signal is rounding error, and says nothing of the
-/// reward.
+/// Where the signal is a smaller share of the scores' variance, it is rounding error.
 const LEAST_SIGNAL: f64 = 1e-9;
 
 impl Esag {
-    /// The reward distribution in units of its mean, from the spread of the scores: `Var(phi_j) =
-    /// alpha_j^2 Var(r) + sigma_j^2`, summed over the evaluators.
+    /// The reward distribution in units of its mean, from `Var(phi_j) = alpha_j^2 Var(r) +
+    /// sigma_j^2`, summed over the evaluators.
     fn prior(&self, gains: &Gains) -> NormalPrior {
         let (mut signal, mut scale, mut spread) = (0.0, 0.0, 0.0);
         for (j, (&alpha, &sigma)) in gains.alpha.iter().zip(&gains.sigma).enumerate() {
@@ -169,8 +168,8 @@ impl Esag {
                 spread += variance;
             }
         }
-        // Where no signal was found, sigma is the spread itself, and the difference is rounding: a
-        // flat prior, not one of zero width.
+        // If no signal was found, sigma is the standard deviation of the scores, and the difference
+        // is rounding error: the prior is flat, not of width zero.
         if scale > 0.0 && signal > LEAST_SIGNAL * spread {
             NormalPrior::normal(1.0, signal / scale)
         } else {
@@ -209,9 +208,8 @@ mod tests {
     use rand::{RngExt as _, SeedableRng as _};
     use rand_chacha::ChaCha8Rng;
 
-    /// If the scores have nothing in common, no noise level is below the spread, and the rounding
-    /// error between the two must not become a prior: one missing score must not make all values
-    /// equal.
+    /// For unrelated scores, variance minus noise is only rounding error, which must not become a
+    /// narrow prior. Otherwise one missing score would make all values equal.
     #[test]
     fn one_missing_score_among_unrelated_evaluators_leaves_the_values_apart() {
         for seed in 0..40 {

@@ -1,19 +1,18 @@
 //! `eval-ucb`, `glm-eval-ucb`: EvalBasedUCB, optimism about the gains.
 //!
-//! **The idea.** Estimate the gains from the picked items as summed scores over summed rewards, put
-//! a ball of radius beta around the estimate, and weigh by the point of the ball for which the jury
-//! is *least* informative, `argmin ||z / sigma||` over `||z - alpha|| <= beta`: trust an evaluator
-//! only as far as it has surely earned.
+//! **The idea.** The gains alpha are estimated from the picked items as summed scores over summed
+//! rewards. The weights are those of the point z within distance beta of alpha for which the jury
+//! is *least* informative: z minimises `||z / sigma||` subject to `||z - alpha|| <= beta`.
 //!
-//! The minimiser has a closed form up to one number: `z_j = alpha_j * lambda sigma_j^2 / (lambda
-//! sigma_j^2 + beta^2)` with lambda the root of `sum_j (alpha_j / (lambda sigma_j^2 + beta^2))^2 =
-//! 1 / beta^2`, which exists when `||alpha|| > beta`. Otherwise the ball contains zero and alpha
-//! itself is used.
+//! The minimiser is `z_j = alpha_j lambda sigma_j^2 / (lambda sigma_j^2 + beta^2)`, where lambda is
+//! the root of `sum_j (alpha_j / (lambda sigma_j^2 + beta^2))^2 = 1 / beta^2`. The root exists when
+//! `||alpha|| > beta`. Otherwise the ball contains zero, and alpha itself is used.
 //!
-//! **Assumes** `phi_j = g(alpha_j r) + noise`, positive summed reward, known noise levels. The ball
-//! ignores that picks were chosen by their noise, so there is no regret bound: the paper calls it a
-//! heuristic that does well when alpha / sigma is large. **In the paper:** Alg. 4, with one beta
-//! and squared norms. **Costs** O(J) an example and an item.
+//! **Assumes** `phi_j = g(alpha_j r) + noise` with a known link g, a positive sum of rewards, and
+//! known noise levels sigma. There is no regret bound, because the ball ignores that picks were
+//! chosen by their noise. The paper calls the policy a heuristic that does well when alpha / sigma
+//! is large. **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): Alg.
+//! 4, read with one beta and squared norms. **Costs** O(J) an example and an item for J evaluators.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
@@ -24,8 +23,7 @@ use crate::pick::Example;
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
 
-/// `sigma`: noise levels. `delta`: the ball may miss the gains with this probability; 0.05 by
-/// default.
+/// `sigma`: noise levels. `delta`: the probability that the ball misses the gains; 0.05 by default.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -132,8 +130,7 @@ impl Policy for EvalUcb {
         ByGains::new(self.link, &self.gains)
     }
 
-    /// The displayed gains are the centre of the ball; the weights are those of the optimistic
-    /// point.
+    /// The displayed gains are the centre of the ball; the weights use the optimistic point z.
     fn fit(&self, into: &mut ByGains) {
         self.state.ratio.alpha_into(&mut into.gains.alpha);
         into.gains.update_sigma(&self.state.noise);
@@ -146,7 +143,7 @@ impl Policy for EvalUcb {
     }
 }
 
-/// beta^E of Alg. 4; infinite before any reward.
+/// The radius beta^E of Alg. 4; infinite unless the sum of rewards is positive.
 fn radius(ratio: &Ratio, sigma: &[f64], delta: f64) -> f64 {
     let log = (2.0 / delta).ln();
     let noise: f64 = sigma.iter().filter(|s| s.is_finite()).map(|s| s * s).sum();
@@ -155,8 +152,8 @@ fn radius(ratio: &Ratio, sigma: &[f64], delta: f64) -> f64 {
     if ratio.reward() > 0.0 { top / ratio.reward() } else { f64::INFINITY }
 }
 
-/// The point of the ball around `alpha` that minimises `||z / sigma||`; alpha itself when the ball
-/// contains zero.
+/// The point of the ball around `alpha` that minimises `||z / sigma||`, over evaluators with finite
+/// sigma; others get 0. It is alpha itself when the ball contains zero.
 fn optimistic(alpha: &[f64], sigma: &[f64], beta: f64, z: &mut Vec<f64>) {
     z.clear();
     z.extend_from_slice(alpha);
@@ -164,9 +161,9 @@ fn optimistic(alpha: &[f64], sigma: &[f64], beta: f64, z: &mut Vec<f64>) {
     if beta >= norm || norm == 0.0 {
         return;
     }
-    // With u = beta^2 / lambda: z_j = alpha_j sigma_j^2 / (sigma_j^2 + u), and the squared distance
-    // from alpha, sum (alpha_j u / (sigma_j^2 + u))^2, grows from 0 to ||alpha||^2 with u. Its
-    // logarithm is concave in ln u: Newton's method there, kept inside a bracket.
+    // With u = beta^2 / lambda: z_j = alpha_j sigma_j^2 / (sigma_j^2 + u). The squared distance
+    // from alpha, sum (alpha_j u / (sigma_j^2 + u))^2, grows with u from 0 to ||alpha||^2. Newton's
+    // method on its logarithm in ln u finds beta^2, kept inside a bracket.
     let scale = sigma.iter().filter(|s| s.is_finite()).fold(0.0, |m: f64, s| m.max(s * s));
     let (mut low, mut high) = ((scale * 1e-40).max(f64::MIN_POSITIVE), (scale * 1e40).max(1.0));
     let mut u = scale * beta / (norm - beta);
@@ -222,8 +219,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The KKT conditions of the minimiser: on the ball's border, and the gradient of the
-        /// objective a negative multiple of the border's normal.
+        /// The KKT conditions of the minimiser: it lies on the border of the ball, and the gradient
+        /// of the objective is a negative multiple of the border's normal.
         #[test]
         fn satisfies_the_kkt_conditions(
             parts in prop::collection::vec((-3.0..3.0_f64, 0.05..5.0_f64), 1..12), share in 0.001..0.99_f64,

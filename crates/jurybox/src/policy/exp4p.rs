@@ -1,25 +1,24 @@
-//! `exp4p`: evaluators as experts, followed in proportion to what their advice has earned.
+//! `exp4p`: Exp4.P (Beygelzimer et al. 2011), which follows evaluators as experts by importance
+//! weighting.
 //!
-//! **The idea.** Each evaluator advises the uniform distribution on its own top K (ties share). The
-//! jury mixes the advice by weights that grow exponentially with each evaluator's estimated gain,
-//! plus a bonus for its uncertainty, and mixes in the uniform distribution at `p_min = sqrt(ln J /
-//! (K_t T))` so that every item can be picked. K items are then drawn so that item i is picked with
-//! probability exactly `pi_i = K p_i`, and a reward counts `r / pi_i`, which is unbiased whoever
-//! advised.
+//! **The idea.** In a round of n items each evaluator advises the uniform distribution on its own
+//! top K; ties at the border share. The advice of J evaluators is mixed by exponential weights of
+//! their estimated gains plus a bonus for uncertainty. Every item also gets at least `p_min =
+//! min(sqrt(ln J / (n T)), 1 / n)`, where T is the number of rounds. K items are then drawn so that
+//! item i, with probability `p_i` in the mix, has inclusion probability exactly `pi_i = K p_i`. A
+//! reward r counts as `r / pi_i`, which is unbiased for every evaluator.
 //!
 //! **Assumes** nothing about how scores arise. Rewards have a known range (`low`, `high`; others
 //! are clamped to it and counted: [`Seen::out_of_range`](crate::Seen::out_of_range)). It aims at
-//! the best single evaluator, which may be far from the best combination. **In the paper:** the
-//! baseline after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per
-//! evaluator.
+//! the best single evaluator, which may be far from the best combination. It is a baseline in "Top
+//! K Ranking for Multi-Armed Bandit with Noisy Evaluations". **Costs** a top K for each evaluator
+//! in a round. The state is two numbers per evaluator.
 //!
-//! **The bonus** of an evaluator for a round is `sum_i advice_j(i) / pi_i` over all its items,
-//! which is known only when picking. It is computed exactly, and each of the K receipts carries a
-//! K-th of it: together they give the round's bonus up to rounding, whatever was drawn and in
-//! whatever order the rewards come. If only some rewards come, so does that part of the bonus. This
-//! is intended: the bonus stands for the variance of the estimated gain, and a reward that never
-//! came adds neither to the gain nor to its variance. The parts are equal, not each item's own
-//! term, because the latter would make the bonus depend on the draw again.
+//! **The bonus** of evaluator j for a round is `sum_i advice_j(i) / pi_i`, over all items that it
+//! advises. It stands for the variance of the estimated gain. It is known only when picking, so
+//! each of the K receipts carries an equal part of it. The parts add up to the bonus, whatever was
+//! drawn and in whatever order rewards come. A reward that never comes adds neither to the gain nor
+//! to its variance.
 
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};
@@ -35,8 +34,8 @@ use crate::seen::Seen;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-/// `horizon`: number of rounds T, or the rounds so far when not set. `delta`: confidence, 0.05.
-/// `low`, `high`: the range of the rewards, 0 to 1.
+/// `horizon`: the number of rounds T; the rounds so far when not set. `delta`: the probability that
+/// the guarantee fails, 0.05. `low`, `high`: the range of the rewards, 0 to 1.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -83,9 +82,9 @@ const OPTIONS: &[OptionEntry] = &[
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Per evaluator: the importance-weighted reward of its advice.
+    /// Per evaluator: the sum of importance-weighted rewards of the items that it advised.
     gain: Vec<f64>,
-    /// Per evaluator: the bound on the variance of that, the sum of the bonuses.
+    /// Per evaluator: the sum of bonuses, a bound on the variance of `gain`.
     variance: Vec<f64>,
 }
 
@@ -133,7 +132,8 @@ impl Policy for Exp4p {
         &mut self.state
     }
 
-    /// Counts the example; the number of rounds matters if no horizon is set.
+    /// Adds the importance-weighted reward and the bonus of a pick. Examples without advice are not
+    /// learnt from.
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         let Some(receipt) = example.receipt.filter(|receipt| !receipt.advice.is_empty()) else {
             return false;
@@ -155,7 +155,7 @@ impl Policy for Exp4p {
         let Receipt { advice, bonus, inclusion_probability, .. } = example.receipt?;
         let expected = self.state.gain.len();
         for (what, given) in [("advice", advice), ("a bonus", bonus)] {
-            // Without advice and bonus it is history from elsewhere, which is passed over.
+            // Without advice and bonus it is history from elsewhere, which is not learnt from.
             let none = advice.is_empty() && bonus.is_empty();
             if !none && given.len() != expected {
                 return Some(format!("{what} for {} evaluators where the jury has {expected}", given.len()));
@@ -164,7 +164,7 @@ impl Policy for Exp4p {
         if let Some(j) = advice.iter().position(|a| !(0.0..=1.0).contains(a)) {
             return Some(format!("advice {:?} of evaluator #{j} is not a share between 0 and 1", advice[j]));
         }
-        // Gains are divided by it and bonuses summed: neither may overflow.
+        // Gains are divided by it and then summed, which must not overflow.
         if !advice.is_empty() && inclusion_probability.recip() > LIMIT {
             return Some(format!(
                 "inclusion probability {inclusion_probability:?} is too small to divide by"
@@ -188,8 +188,8 @@ impl Policy for Exp4p {
     }
 }
 
-/// Draws from the mixture of advice. The trust in each evaluator depends on the number of items
-/// too.
+/// The fit, which draws from the mixture of advice. The weights of the mixture also depend on the
+/// number of items.
 #[derive(Debug, Clone)]
 pub(crate) struct Mix {
     rounds: f64,
@@ -199,8 +199,7 @@ pub(crate) struct Mix {
 }
 
 impl Rank for Mix {
-    /// One order of the items for callers that need one: the mean rank among the evaluators,
-    /// weighted by trust.
+    /// The Borda count weighted by trust, for callers that need one fixed order of the items.
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         self.trust(scores.items(), &mut scratch.numbers);
         mean_rank(scores, &scratch.numbers, &mut scratch.values);
@@ -218,11 +217,13 @@ impl Rank for Mix {
         self.inclusion(scores, k, scratch);
         systematic(&scratch.probabilities, k, rng.random(), &mut scratch.drawn);
         let (items, evaluators) = (scores.items(), scores.evaluators());
-        // `inclusion` has left the advice of every evaluator here, one after the other.
+        // `inclusion` has left the advice of all evaluators in `scratch.inverse`, one after the
+        // other.
         let bonus = &mut scratch.numbers;
         bonus.clear();
         bonus.extend(scratch.inverse.chunks_exact(items).map(|advice| {
-            // Items that nobody advises may have probability zero: a jury of one does not explore.
+            // An item that nobody advises may have probability zero, because one evaluator alone
+            // has p_min = 0.
             let terms = advice.iter().zip(&scratch.probabilities).filter(|(share, _)| **share > 0.0);
             terms.map(|(share, pi)| share / pi).sum::<f64>() / k as f64
         }));
@@ -249,8 +250,7 @@ impl Rank for Mix {
         probabilities.resize(items, k as f64 * p_min);
         for (own, &trust) in advice.chunks_exact(items).zip(&*numbers) {
             for (probability, share) in probabilities.iter_mut().zip(own) {
-                // Advice is a distribution over items: the share of the top K divided by K. K times
-                // it is drawn.
+                // The advised distribution is share / K, and K items are drawn: K cancels.
                 *probability += (1.0 - items as f64 * p_min) * trust * share;
             }
         }
@@ -264,8 +264,8 @@ impl Mix {
         ((self.gain.len() as f64).ln() / (items * self.rounds)).sqrt().min(1.0 / items)
     }
 
-    /// The share of each evaluator in the mix. Advice is counted in shares of a top K here, so
-    /// gains need no factor K.
+    /// The weight of each evaluator in the mixture; they sum to 1. Advice is stored as shares of a
+    /// top K, which are K times its probabilities, so gains need no factor K.
     fn trust(&self, items: usize, out: &mut Vec<f64>) {
         let rate = self.p_min(items) / 2.0;
         let bonus = ((self.gain.len() as f64 / self.delta).ln() / (items as f64 * self.rounds)).sqrt();
@@ -280,8 +280,8 @@ impl Mix {
 
 /// Systematic sampling: `k` items, item i with probability exactly `pi_i`, from one uniform number.
 ///
-/// The probabilities are laid end to end on a line of length k; the points `u, u + 1, ...` each hit
-/// one item.
+/// The probabilities are laid end to end on a line of length k. The points `u, u + 1, ...` each hit
+/// one item, for u in [0, 1).
 fn systematic(probabilities: &[f64], k: usize, u: f64, out: &mut Vec<usize>) {
     out.clear();
     let mut end = 0.0;
@@ -291,7 +291,7 @@ fn systematic(probabilities: &[f64], k: usize, u: f64, out: &mut Vec<usize>) {
             out.push(item);
         }
     }
-    // Rounding can leave the line a hair short of its last point.
+    // Rounding can leave the line slightly short of its last point; the last items fill up.
     let mut item = probabilities.len();
     while out.len() < k {
         item -= 1;
@@ -308,7 +308,7 @@ impl Statistic for State {
     }
 
     fn with_columns(&self, columns: &[Option<usize>]) -> Self {
-        // A new evaluator starts at the average of the others.
+        // A new evaluator starts at the average of the old ones.
         let level = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
         State {
             gain: selected(&self.gain, columns, level(&self.gain)),
@@ -350,8 +350,8 @@ mod tests {
         }
     }
 
-    /// The mean of the importance-weighted gain over many draws is the reward of the evaluator's
-    /// own top K.
+    /// The mean importance-weighted gain over many draws is the total reward of the evaluator's own
+    /// top K.
     #[test]
     fn importance_weights_are_unbiased() {
         let table = [0.9, 0.1, 0.8, 0.3, 0.2, 0.9, 0.1, 0.7, 0.4, 0.5];
@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// By hand: two evaluators, five items, two picks, at the start, where each is trusted by half.
+    /// By hand: two evaluators, five items and two picks, at the start, where both have weight 1/2.
     #[test]
     fn the_receipts_of_a_round_carry_its_bonus_exactly() {
         let table = [0.9, 0.1, 0.8, 0.3, 0.2, 0.9, 0.1, 0.7, 0.4, 0.5];
@@ -398,8 +398,7 @@ mod tests {
         let policy = Exp4p::create(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
         let (mut scratch, mut rng) = (Scratch::new(), ChaCha8Rng::seed_from_u64(3));
         let mix = fitted(&policy);
-        // Each has two items in its top two, none of them the other's: pi = 2 p_min + (1 - 5 p_min)
-        // / 2 for those four.
+        // The two top twos are disjoint: pi = 2 p_min + (1 - 5 p_min) / 2 for these four items.
         let p_min = (2_f64.ln() / (5.0 * 40.0)).sqrt();
         let expected = 2.0 / (2.0 * p_min + (1.0 - 5.0 * p_min) / 2.0);
         for _ in 0..50 {
@@ -418,7 +417,7 @@ mod tests {
             let whole = learn(&[0, 1]);
             assert!(whole.iter().all(|bonus| (bonus - expected).abs() < 1e-12), "{whole:?} {expected}");
             assert_eq!(whole, learn(&[1, 0]));
-            // One of the two rewards never came: half the bonus, whichever it was.
+            // If only one of the two rewards comes, it brings half the bonus.
             assert_eq!(learn(&[0]), learn(&[1]));
             assert!((2.0 * learn(&[0])[0] - expected).abs() < 1e-12);
         }
@@ -433,7 +432,7 @@ mod tests {
         for reward in [-1.0, 2.0, -1.5, 7.0, 0.0] {
             jury.learn(&[Example { scores: &[0.1], reward, receipt: Some(&receipt) }], 0).unwrap();
         }
-        // Not learnt from, so not moved either.
+        // An example without advice is not learnt from, so its reward is not counted as clamped.
         jury.learn(&[Example { scores: &[0.1], reward: 9.0, receipt: None }], 0).unwrap();
         assert_eq!((jury.seen().out_of_range, jury.seen().used), (2, 5));
         let again = crate::Jury::from_json(&jury.to_json()).unwrap();

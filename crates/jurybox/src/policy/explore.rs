@@ -1,14 +1,15 @@
 //! Exploration by slots, with exact inclusion probabilities.
 //!
-//! With probability `eps` a round explores. Then `slots` of its K picks are drawn first, uniformly
-//! from **all** items, and the greedy order fills the rest from the remaining items. With `slots =
-//! K`, the default, the whole round is a uniform draw as in Algs. 1 and 3. Drawing first makes the
-//! explored items a uniform sample of all items, whatever the number of slots.
+//! With probability `eps` a round explores. Then `slots` of its K picks are drawn uniformly from
+//! **all** items, and the rest are the best of the remaining items. With `slots = K`, the default,
+//! the whole round is a uniform draw, as in Algs. 1 and 3 of "Top K Ranking for Multi-Armed Bandit
+//! with Noisy Evaluations". The draw comes first, so the explored items are a uniform sample of all
+//! items for any number of slots.
 //!
-//! The probability that the item of greedy rank `rho` (from 1) is picked in an exploring round with
-//! m slots out of n items: it is drawn (m/n), or it is not and fewer than K - m of the better items
-//! remain, that is, at least `rho - (K - m)` of the `rho - 1` better ones were drawn: a
-//! hypergeometric tail. Ranks within a tie are averaged.
+//! Consider an exploring round with m slots and n items, and the item of greedy rank `rho` (1 is
+//! best). It is drawn with probability m/n. If it is not drawn, it is picked when at least `rho -
+//! (K - m)` of the `rho - 1` better items were drawn: a hypergeometric tail. Tied items have the
+//! average over their ranks.
 
 use crate::pick::{Pick, Receipt};
 use crate::rank::TieRank;
@@ -27,7 +28,7 @@ use rand::{Rng, RngExt};
 pub struct Exploration {
     /// The probability that a round explores.
     pub eps: f64,
-    /// The number of picks that an exploring round draws at random; all by default.
+    /// The number of picks that an exploring round draws at random; `None` means all.
     pub slots: Option<usize>,
 }
 
@@ -40,7 +41,7 @@ impl Exploration {
         self.slots.unwrap_or(k).min(k)
     }
 
-    /// The probability that an item at this place of the greedy order is picked.
+    /// The probability that an item with this rank in the greedy order is picked.
     fn probability(self, place: TieRank, k: usize, items: usize) -> f64 {
         let greedy = place.share_of_top(k);
         if self.eps == 0.0 {
@@ -62,8 +63,8 @@ fn exploring(place: TieRank, k: usize, items: usize, slots: usize) -> f64 {
     }
     let (first, last) = (place.above + 1, place.above + place.tied);
     let mut sum = 0.0;
-    // Ranks up to K - m are always picked, ranks beyond K only if drawn; between them the tail
-    // decides.
+    // Ranks up to K - m are always picked, and ranks beyond K only if drawn. In between, the
+    // hypergeometric tail decides.
     sum += last.min(greedy_places).saturating_sub(first - 1) as f64;
     sum += drawn * last.saturating_sub(k.max(first - 1)) as f64;
     for rank in first.max(greedy_places + 1)..=last.min(k) {
@@ -72,8 +73,8 @@ fn exploring(place: TieRank, k: usize, items: usize, slots: usize) -> f64 {
     sum / place.tied as f64
 }
 
-/// P(X >= at_least), X being the number of marked items among `draws` of `total`, of which `marked`
-/// are.
+/// P(X >= at_least), where X is the number of marked items among `draws` items drawn without
+/// replacement. `marked` of the `total` items are marked.
 fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usize) -> f64 {
     let log_factorial = |n: usize| libm::lgamma(n as f64 + 1.0);
     let log_choose = |n: usize, r: usize| log_factorial(n) - log_factorial(r) - log_factorial(n - r);
@@ -87,7 +88,7 @@ fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usiz
     (lowest..=highest).map(mass).sum::<f64>().min(1.0)
 }
 
-/// Picks K items by `scratch.values` into `scratch.picks`: greedy ones best first, then the
+/// Picks K items by `scratch.values` into `scratch.picks`: the greedy picks, best first, then the
 /// explored ones.
 pub(crate) fn choose<R: Rng + ?Sized>(
     exploration: Exploration,
@@ -113,8 +114,8 @@ pub(crate) fn choose<R: Rng + ?Sized>(
             }
         }
     }
-    // With no tie across the border, all of the top K have one probability if rounds explore wholly
-    // or not at all.
+    // Without a tie across the border, all items of the top K have the same probability if an
+    // exploring round draws all its picks, or if no round explores.
     let alike = clear && (exploration.eps == 0.0 || exploration.slots_of(k) == k);
     let of_top = exploration.probability(TieRank { above: 0, tied: 1 }, k, items);
     let places = (!alike).then(|| ValueRanks::new(&scratch.values, k, &mut scratch.numbers));
@@ -139,8 +140,8 @@ pub(crate) fn inclusion(exploration: Exploration, k: usize, scratch: &mut Scratc
     probabilities.extend(values.iter().map(|&v| exploration.probability(places.of(v), k, values.len())));
 }
 
-/// [`inclusion`] where with some probability one of several items, each equally likely, is picked
-/// before all others.
+/// The inclusion probabilities if, with probability `chance`, one of the items `first`, each
+/// equally likely, is moved to the top of the greedy order.
 pub(crate) fn inclusion_with_one_first(
     exploration: Exploration,
     k: usize,
@@ -166,8 +167,8 @@ pub(crate) fn inclusion_with_one_first(
     }));
 }
 
-/// ValueRanks of many values: counted one by one while that is cheap, else looked up in a sorted
-/// copy.
+/// Finds the ranks of values. For few queries values are counted one by one, else looked up in a
+/// sorted copy.
 enum ValueRanks<'a> {
     Count(&'a [f64]),
     Sorted(&'a [f64]),
@@ -195,7 +196,8 @@ impl<'a> ValueRanks<'a> {
     }
 }
 
-/// `m` different items out of `items`, uniformly, ascending (selection sampling).
+/// `m` different items out of `items`, uniformly and ascending (selection sampling, Knuth's
+/// Algorithm S).
 fn draw<R: Rng + ?Sized>(m: usize, items: usize, rng: &mut R, out: &mut Vec<usize>) {
     for item in 0..items {
         let (wanted, left) = (m - out.len(), items - item);
@@ -208,7 +210,7 @@ fn draw<R: Rng + ?Sized>(m: usize, items: usize, rng: &mut R, out: &mut Vec<usiz
     }
 }
 
-/// Writes picks over old ones to reuse their memory.
+/// Writes picks over the old entries of a vector to reuse their memory.
 pub(crate) struct PickSlots<'a> {
     picks: &'a mut Vec<Pick>,
     used: usize,
@@ -220,7 +222,7 @@ impl<'a> PickSlots<'a> {
         PickSlots { picks, used: 0 }
     }
 
-    /// Adds a pick and returns its receipt, for fields that only one policy needs.
+    /// Writes the next pick and returns its receipt, so that a policy can fill further fields.
     pub(crate) fn push(&mut self, item: usize, inclusion_probability: f64, explored: bool) -> &mut Receipt {
         let pick = &mut self.picks[self.used];
         self.used += 1;

@@ -1,7 +1,9 @@
-//! From gains and noise to weights: the common part of the policies in the oracle's form.
+//! Weights from gains and noise levels, shared by `oracle`, `esag`, the `eps-greedy` family and
+//! `eval-ucb`.
 //!
-//! Each of them estimates the gains alpha in its own way. All of them then weigh as the oracle does
-//! (Lemmas 1 and 2), with given or estimated noise levels.
+//! Each of these policies has its own estimate of the gains alpha. The weights are then those of
+//! the oracle (Lemmas 1 and 2 of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"),
+//! with given or estimated noise levels sigma.
 
 use super::reward_law::reward_law;
 use super::{Exploration, OptionEntry, OptionKind, Rank, inverted};
@@ -15,7 +17,7 @@ use crate::scratch::Scratch;
 use crate::weights::{NormalPrior, Weights};
 use serde::{Deserialize, Serialize};
 
-/// The option `sigma`, which all of these policies have.
+/// The option `sigma` of all policies with noise levels.
 pub(super) const SIGMA: OptionEntry = OptionEntry {
     name: "sigma",
     kind: OptionKind::Noise,
@@ -25,15 +27,15 @@ pub(super) const SIGMA: OptionEntry = OptionEntry {
     without: &[],
 };
 
-/// Statistics for the noise levels, none if they are given; and moments of the scores of all items
-/// if items with missing scores need them.
+/// Statistics from which noise levels are estimated. They can include moments of the scores, from
+/// which the reward distribution of items with missing scores is estimated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum NoiseState {
     Given,
     Unlabelled(Moments),
     Labelled(Noise),
-    /// [`Given`](Self::Given) and labelled noise after rounds with missing scores. A state without
-    /// missing scores keeps the format from before these existed.
+    /// Given noise levels, and moments of the rounds with missing scores. The variants with gaps
+    /// are separate, so that the saved form of the others does not change.
     GivenWithGaps(Moments),
     LabelledWithGaps(Noise, Moments),
 }
@@ -56,9 +58,9 @@ impl NoiseState {
         false
     }
 
-    /// `observe`, and keeps the moments that the reward distribution is estimated from. They matter
-    /// only where scores are missing, so only rounds with missing scores are used unless scores are
-    /// learnt from anyway.
+    /// Observes scores for the noise levels and for the reward distribution; true if the fit may
+    /// have changed. Given or labelled noise keeps moments of rounds with missing scores only,
+    /// because no other item needs the distribution.
     pub(crate) fn observe_all(&mut self, scores: &Scores<'_>) -> bool {
         if self.observe(scores) {
             return true;
@@ -79,7 +81,7 @@ impl NoiseState {
         true
     }
 
-    /// Whether the noise levels are estimated from scores.
+    /// Whether the noise levels are estimated from unlabelled scores.
     pub(crate) fn learns_from_scores(&self) -> bool {
         matches!(self, NoiseState::Unlabelled(_))
     }
@@ -92,7 +94,7 @@ impl NoiseState {
         false
     }
 
-    /// The moments of the scores of all items, if they are kept.
+    /// The moments of scores, if they are kept.
     pub(crate) fn moments(&self) -> Option<&Moments> {
         match self {
             NoiseState::Given | NoiseState::Labelled(_) => None,
@@ -134,7 +136,7 @@ impl Statistic for NoiseState {
             mine.merge(theirs);
             return;
         }
-        // The other has seen missing scores, and this one none.
+        // Only the other state has moments.
         *self = match std::mem::replace(self, NoiseState::Given) {
             NoiseState::Labelled(noise) => NoiseState::LabelledWithGaps(noise, theirs.clone()),
             _ => NoiseState::GivenWithGaps(theirs.clone()),
@@ -167,8 +169,8 @@ impl Statistic for NoiseState {
     }
 }
 
-/// The weights in use, with the gains and noise levels behind them. Derived from the state, never
-/// saved.
+/// The weights in use, with the gains and noise levels behind them. They are derived from the state
+/// and never saved.
 #[derive(Debug, Clone)]
 pub(crate) struct Gains {
     pub(crate) alpha: Vec<f64>,
@@ -189,8 +191,8 @@ pub enum SigmaOrigin {
     Given,
     /// Estimated from unlabelled scores by the one-factor model.
     OneFactor,
-    /// The plain standard deviation of the scores, because the one-factor model could not be
-    /// identified: why.
+    /// The standard deviation of the scores, because the one-factor model could not be identified.
+    /// The text says why.
     StandardDeviation(String),
     /// Estimated from labelled examples.
     Labelled,
@@ -208,7 +210,8 @@ impl std::fmt::Display for SigmaOrigin {
 }
 
 impl Gains {
-    /// Validates the noise levels against the number of evaluators.
+    /// Zero gains with the given noise levels. Errors if a list of noise levels has the wrong
+    /// length.
     pub(crate) fn create(sigma: &Sigma, evaluators: usize) -> Result<Self, String> {
         let given = match sigma {
             Sigma::Each(list) if list.len() != evaluators => {
@@ -231,7 +234,7 @@ impl Gains {
         Ok(gains)
     }
 
-    /// Sets the noise levels from the state, for the present gains.
+    /// Sets the noise levels from the state; labelled noise depends on the present gains.
     pub(crate) fn update_sigma(&mut self, noise: &NoiseState) {
         match noise {
             NoiseState::Given | NoiseState::GivenWithGaps(_) => {}
@@ -262,19 +265,20 @@ impl Gains {
         self.weights.set(&self.alpha, &self.sigma, prior);
     }
 
-    /// Sets the weights for other gains than the displayed ones.
+    /// Sets the weights for gains other than `self.alpha`, which does not change.
     pub(crate) fn update_weights_for(&mut self, alpha: &[f64], prior: NormalPrior) {
         self.weights.set(alpha, &self.sigma, prior);
     }
 }
 
-/// The fit of the policies in the oracle's form: weights on the scale of g^-1, and exploration.
+/// The fit of policies whose weights follow from gains and noise levels: weights on the scale of
+/// g^-1 for the link g, and exploration.
 #[derive(Debug, Clone)]
 pub(crate) struct ByGains {
     pub(super) link: Link,
     pub(super) gains: Gains,
     pub(super) exploration: Exploration,
-    /// Buffers of a fit.
+    /// Buffers that a fit reuses, as is `numbers`.
     pub(super) equation: MleEquation,
     pub(super) numbers: Vec<f64>,
 }
@@ -290,9 +294,9 @@ impl ByGains {
         }
     }
 
-    /// A prior of the reward for these gains, if the link admits one: with a nonlinear link the
-    /// weighted sum is no posterior mean. It is the distribution over all items if their scores are
-    /// known, otherwise that of the labelled rewards.
+    /// The prior of the reward for these gains: the distribution over all items if moments of their
+    /// scores are known, otherwise that of the labelled rewards. Flat for a nonlinear link, for
+    /// which the weighted sum is no posterior mean.
     pub(super) fn prior(
         &self,
         all: Option<&Moments>,
@@ -342,7 +346,8 @@ impl Rank for ByGains {
     }
 }
 
-/// A column that never varies tells items apart no better than one with infinite noise.
+/// Turns a noise level of almost zero into infinity: a column that never varies does not tell items
+/// apart.
 fn positive(sigma: f64) -> f64 {
     if sigma > 1e-100 { sigma } else { f64::INFINITY }
 }

@@ -1,19 +1,19 @@
-//! `lin-ucb`, `glm-lin-ucb`: optimism in a linear regression of the reward on the scores.
+//! `lin-ucb`, `glm-lin-ucb`: LinUCB, optimism in a ridge regression of the reward on the scores.
 //!
-//! **The idea.** Ignore how scores arise and regress: `theta` is the ridge estimate of r on x =
-//! g^-1(phi) over the picked items. An item's value is the upper end of its confidence interval,
-//! `<theta, x> + beta ||x||` in the norm of the inverse Gram matrix, so that items unlike those
-//! seen so far get picked too.
+//! **The idea.** `theta` is the ridge estimate of the reward from `x = g^-1(phi)` over all
+//! examples, where phi are the scores and g is the link. An item's value is the upper end of its
+//! confidence interval, `<theta, x> + beta ||x||`. The norm is that of the inverse of V, the Gram
+//! matrix plus lambda I, so items unlike those seen so far are picked too.
 //!
-//! **Assumes** that the reward is linear in x (no intercept) up to noise. It is, on average, for
-//! the linear model with normal rewards; and unlike the regression of scores on rewards it is not
-//! misled by picks that were chosen by their scores. **In the paper:** the baseline after
-//! Abbasi-Yadkori, Pal and Szepesvari (2011), whose beta is used: `noise * sqrt(2 ln(1/delta) + ln
-//! det(V)/det(lambda I)) + sqrt(lambda) * norm`. **Costs** O(J^2) an example and an item, and one
-//! factorisation O(J^3) before a choice that follows new examples.
+//! **Assumes** that the expected reward is linear in x, without intercept. The linear model with
+//! normal rewards of mean 0 implies this. Unlike a regression of scores on rewards, it is not
+//! misled by picks that were chosen by their scores. A baseline in "Top K Ranking for Multi-Armed
+//! Bandit with Noisy Evaluations", with beta of Abbasi-Yadkori, Pal and Szepesvari (2011): `noise *
+//! sqrt(2 ln(1/delta) + ln det(V)/det(lambda I)) + sqrt(lambda) * norm`. **Costs** O(J^2) an
+//! example and an item for J evaluators, and O(J^3) a fit.
 //!
-//! An item with missing scores is predicted by the regression on the scores it has; one with none
-//! comes last.
+//! An item with missing scores is predicted by the regression on the scores that it has, in O(J^3).
+//! An item without scores comes last.
 
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, Rank, inverted};
 use crate::contributions::Contributions;
@@ -26,9 +26,9 @@ use crate::scores::Scores;
 use crate::scratch::Scratch;
 use serde::{Deserialize, Serialize};
 
-/// `lambda`: the ridge, 1/J by default. `delta`: confidence, 0.05. `noise`: standard deviation of
-/// the reward given the scores, 0.1. `norm`: bound on the length of theta, 1. `beta`: the width
-/// itself, instead of the formula.
+/// `lambda`: the ridge, 1/J for J evaluators by default. `delta`: the probability that an interval
+/// misses, 0.05. `noise`: standard deviation of the reward given the scores, 0.1. `norm`: bound on
+/// the length of theta, 1. `beta`: the factor of the interval's width, instead of the formula.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -100,12 +100,12 @@ pub(crate) struct UpperBounds {
     products: Vec<f64>,
     theta: Vec<f64>,
     cholesky: Cholesky,
-    /// L^-1, packed row by row: the confidence norm of x is the length of L^-1 x.
+    /// L^-1 for the Cholesky factor L, packed row by row: the norm of x is the length of L^-1 x.
     whitening: Vec<f64>,
     beta: f64,
 }
 
-/// Items that are processed side by side: one vector instruction serves several.
+/// Number of items whose values are computed side by side, for vector instructions.
 const LANES: usize = 8;
 
 impl Policy for LinUcb {
@@ -210,7 +210,7 @@ impl Rank for UpperBounds {
         }
     }
 
-    /// The exploration bonus is part of the base: it belongs to no evaluator alone.
+    /// The exploration bonus is part of the base, because it belongs to no evaluator alone.
     fn contributions(&self, row: &[f64]) -> Option<Contributions> {
         let mut x = Vec::with_capacity(row.len());
         self.link.inverse_into(row, &mut x);
@@ -225,11 +225,11 @@ impl Rank for UpperBounds {
 }
 
 impl UpperBounds {
-    /// Values of up to [`LANES`] items; NaN where a score is missing.
+    /// Appends the values of up to [`LANES`] items; NaN where a score is missing.
     fn block_values(&self, block: &[f64], values: &mut Vec<f64>, columns: &mut Vec<f64>) {
         let width = self.theta.len();
         let items = block.len() / width;
-        // The block transposed: column j of all items is contiguous.
+        // The block transposed: column j of all its items is contiguous.
         columns.clear();
         columns.resize(width * LANES, 0.0);
         for (lane, row) in block.chunks_exact(width).enumerate() {
@@ -259,7 +259,8 @@ impl UpperBounds {
         }
     }
 
-    /// The value of an item by the regression on its present scores, and their contributions.
+    /// The value of an item by the regression on its present scores, and the contributions of these
+    /// scores.
     fn value_of_present(&self, row: &[f64]) -> (f64, Vec<f64>) {
         let mut each = vec![0.0; row.len()];
         let present: Vec<usize> = (0..row.len()).filter(|&j| !row[j].is_nan()).collect();
@@ -289,8 +290,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// Values against the textbook form with an explicit inverse, for several ridges and every kind
-    /// of row.
+    /// Values agree with the textbook formula with an explicit inverse, for several ridges and
+    /// widths.
     #[test]
     fn values_equal_the_direct_inverse() {
         let mut rng = ChaCha8Rng::seed_from_u64(8);

@@ -1,4 +1,4 @@
-//! Policies: how to learn from rewards, and how to pick. Two traits.
+//! The interface of policies, which learn from rewards and pick.
 //!
 //! A [`Policy`] learns. Its state is a value, and it has no memory of "the last round": what it
 //! needs to know of a pick travels in the pick's [`Receipt`](crate::Receipt), so rewards may come
@@ -6,8 +6,8 @@
 //!
 //! - `observe` sees every round's scores, picked or not;
 //! - `learn` sees one example: an item's scores, its reward, its receipt;
-//! - `fit` turns the state into a [`Rank`], and `count` adds what depends on the number of rounds:
-//!   together a pure function of the options, the state and the counts.
+//! - `fit` turns the state into a [`Rank`], and `count` adds what depends on the counts of rounds
+//!   and items. Together they are a pure function of options, state and counts.
 //!
 //! A [`Rank`] picks. It is immutable, so many threads can share one.
 //!
@@ -53,27 +53,27 @@ use ::rand::Rng;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// For policies without options.
+/// The options of a policy that has none.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoOptions {}
 
-/// A learner. Input is valid: right width, finite scores and rewards, high scores for high rewards.
+/// A policy that learns. Its input has been validated: the width is right, rewards are finite,
+/// scores are finite or missing (NaN), and high scores suggest high rewards.
 pub(crate) trait Policy: Clone {
     /// Its entries in the table of policies.
     const ENTRIES: &'static [Entry];
     /// Its options, valid by their types.
     type Options: Serialize + DeserializeOwned;
-    /// Its learnt state.
+    /// The learnt state.
     type State: Statistic;
-    /// Its fit, which picks.
+    /// The fit, which picks.
     type Rank: Rank;
 
-    /// A policy that has learnt nothing, or what is wrong with its options for that many
-    /// evaluators.
+    /// A new policy over this number of evaluators, or what is wrong with the options.
     fn create(entry: &Entry, link: Link, options: Self::Options, evaluators: usize) -> Result<Self, String>;
 
-    /// Declares columns as contexts, which are groups of items and not scores; or says why the
+    /// Declares columns as contexts, which hold groups of items instead of scores. Errors if the
     /// policy cannot use them.
     fn take_contexts(&mut self, _columns: &[usize]) -> Result<(), String> {
         Err("it has the same weights for all items: leave out the context, or take adaptive, whose weights differ by group".into())
@@ -91,13 +91,13 @@ pub(crate) trait Policy: Clone {
 
     fn state(&self) -> &Self::State;
 
-    /// Whether a jury with these counts can have this state, as far as the state itself does not
-    /// show it.
+    /// Whether this state agrees with a jury's counts, in ways that [`Statistic::is_sound`] cannot
+    /// check.
     fn is_within(&self, _seen: &Seen) -> bool {
         true
     }
 
-    /// The state, for changes from outside.
+    /// The state, for merging, loading and changes of evaluators.
     fn state_mut(&mut self) -> &mut Self::State;
 
     /// Whether a round's scores should be observed before picking, instead of after it as in the
@@ -116,13 +116,14 @@ pub(crate) trait Policy: Clone {
         Renewal::EveryChange
     }
 
-    /// Whether it has observed a change since `then` that a fit must know at once.
+    /// Whether, since its earlier copy `then`, it has observed a change that a fit must know at
+    /// once.
     fn has_news(&self, _then: &Self) -> bool {
         false
     }
 
-    /// Records changes that it could not find again later. It does so by itself while it observes
-    /// round after round.
+    /// Records confirmed changes that it could not find again later. A policy that observes round
+    /// after round does so by itself.
     fn settle(&mut self) {}
 
     /// Observes a round's scores; true if that may change the fit. `count` handles the number of
@@ -141,13 +142,13 @@ pub(crate) trait Policy: Clone {
         false
     }
 
-    /// `learn` with the reviewer of the verdict, for policies that use it.
+    /// Like `learn`, with the reviewer of the verdict for policies that use it.
     fn learn_by(&mut self, example: &Example<'_>, _reviewer: Option<Reviewer>, at: u64) -> bool {
         self.learn(example, at)
     }
 
-    /// Learns from examples one after the other; returns how many were used, and how many of those
-    /// were outside of the range.
+    /// Learns from examples in order. Returns the number used, and how many of the used rewards
+    /// were outside the policy's range.
     fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
         let (mut used, mut out_of_range) = (0, 0);
         for example in examples {
@@ -176,8 +177,8 @@ pub(crate) trait Policy: Clone {
     /// is reused.
     fn fit(&self, into: &mut Self::Rank);
 
-    /// Puts what depends on the counts alone into a fit of the present state. Counts change every
-    /// round, and a fit that is otherwise unchanged is good for many.
+    /// Updates a fit of the present state with the counts. Counts change every round, while the
+    /// rest of a fit can serve for many.
     fn count(&self, _seen: &Seen, _into: &mut Self::Rank) {}
 }
 
@@ -201,7 +202,7 @@ pub(crate) trait Rank: Clone + Send + Sync {
         Exploration::NONE
     }
 
-    /// Whether some picks are drawn at random, so that a list sorted by value is not what it picks.
+    /// Whether some picks are drawn at random, so that picks are not just the list sorted by value.
     fn leaves_to_chance(&self) -> bool {
         self.exploration().eps > 0.0
     }
@@ -211,7 +212,7 @@ pub(crate) trait Rank: Clone + Send + Sync {
         true
     }
 
-    /// The same, going by values alone where it would look at more of the scores now and then.
+    /// A copy without probes, which are the occasional picks that depend on more of the scores.
     fn without_looks(&self) -> Self {
         self.clone()
     }
@@ -228,18 +229,19 @@ pub(crate) trait Rank: Clone + Send + Sync {
         explore::inclusion(self.exploration(), k, scratch);
     }
 
-    /// What each evaluator adds to the value of an item, where that is a question about the item
-    /// alone.
+    /// The contribution of each evaluator to the value of an item. None if the value depends on
+    /// other items of the round.
     fn contributions(&self, _row: &[f64]) -> Option<Contributions> {
         None
     }
 
-    /// The weights with intervals of that probability, where the policy knows how sure it is.
+    /// The weights with intervals of probability `level`, if the policy has intervals.
     fn weight_intervals(&self, _level: f64) -> Option<Vec<Interval>> {
         None
     }
 
-    /// The reward of each item with an interval of that probability, where the policy can say.
+    /// The reward of each item with an interval of probability `level`, if the policy predicts
+    /// rewards.
     fn predict(&self, _scores: &Scores<'_>, _level: f64) -> Option<Vec<Interval>> {
         None
     }
@@ -249,13 +251,13 @@ pub(crate) trait Rank: Clone + Send + Sync {
         &[]
     }
 
-    /// The offset of a group's items and the weights for them, if groups differ: for this number in
-    /// this context column.
+    /// The offset of a group's items and the weights for them, if groups differ. `group` is the
+    /// number of the group in the context column `column`.
     fn group_weights(&self, _column: usize, _group: f64) -> Option<(f64, Vec<f64>)> {
         None
     }
 
-    /// The reviewers with intervals of this probability, if the policy models them.
+    /// The reviewers with intervals of probability `level`, if the policy models them.
     fn reviewers(&self, _level: f64) -> Vec<Standing> {
         Vec::new()
     }
@@ -265,12 +267,12 @@ pub(crate) trait Rank: Clone + Send + Sync {
         &[]
     }
 
-    /// The estimated gains, up to a common factor for policies that cannot know it.
+    /// The estimated gains, if the policy has them, for some policies up to a common factor.
     fn alpha(&self) -> Option<&[f64]> {
         None
     }
 
-    /// The weights of the evaluators on the scale of g^-1.
+    /// The weights of the evaluators on the scale of g^-1, where g is the link.
     fn weights(&self) -> Option<&[f64]> {
         None
     }
@@ -281,7 +283,8 @@ pub(crate) trait Rank: Clone + Send + Sync {
     }
 }
 
-/// The scores on the scale of g^-1: unchanged for the identity, otherwise computed into `buffer`.
+/// The scores on the scale of g^-1, where g is the link: unchanged for the identity, otherwise
+/// computed into `buffer` unless the table has them.
 pub(crate) fn inverted<'a>(link: Link, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
     if let Some(ready) = scores.inverse(link) {
         return ready;

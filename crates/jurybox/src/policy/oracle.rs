@@ -1,7 +1,8 @@
 //! `oracle`: the top K under the true gains and noise levels.
 //!
-//! **Assumes** that every gain alpha and every noise level sigma is given. **In the paper:** Lemmas
-//! 1 and 2; regret is measured against it. **Costs** O(J) an item; learns nothing.
+//! **Assumes** that every gain alpha and every noise level sigma is given. **In the paper** ("Top K
+//! Ranking for Multi-Armed Bandit with Noisy Evaluations"): Lemmas 1 and 2; regret is measured
+//! against it. **Costs** O(J) an item for J evaluators. It learns nothing.
 
 use super::gains::{ByGains, Gains, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
@@ -10,7 +11,7 @@ use crate::options::{Finite, Sigma};
 use crate::weights::NormalPrior;
 use serde::{Deserialize, Serialize};
 
-/// `alpha` and `sigma`, one per evaluator.
+/// `alpha`: one gain per evaluator. `sigma`: one noise level for all, or one per evaluator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Options {
@@ -87,6 +88,6 @@ impl Policy for Oracle {
         ByGains::new(self.link, &self.gains)
     }
 
-    /// Nothing to fit: all that it knows is given.
+    /// Nothing to fit: gains and noise levels are given.
     fn fit(&self, _: &mut ByGains) {}
 }

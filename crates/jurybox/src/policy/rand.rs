@@ -1,8 +1,11 @@
-//! `rand`: one evaluator, drawn at random every round, decides alone.
+//! `rand`: random dictatorship. Every round one evaluator is drawn uniformly, and its top K is
+//! picked.
 //!
-//! **Assumes** nothing and learns nothing. **In the paper:** Alg. 5 of the appendix. **Costs** O(J)
-//! an item, for the inclusion probabilities: an item is picked with the share of evaluators that
-//! have it in their own top K. Items that the drawn evaluator did not score come last in its order.
+//! **Assumes** nothing and learns nothing. **In the paper** ("Top K Ranking for Multi-Armed Bandit
+//! with Noisy Evaluations"): Alg. 5 of the appendix. The inclusion probability of an item is the
+//! share of the evaluators that have it in their own top K; ties at the border share. **Costs** a
+//! top K for each evaluator, to compute these probabilities. Items that the drawn evaluator did not
+//! score come last in its order.
 
 use super::explore::PickSlots;
 use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
@@ -47,12 +50,12 @@ impl Policy for Rand {
     fn fit(&self, _: &mut OneAtRandom) {}
 }
 
-/// Draws the evaluator that decides.
+/// The fit of `rand`, which draws the evaluator that decides.
 #[derive(Debug, Clone)]
 pub(crate) struct OneAtRandom;
 
 impl Rank for OneAtRandom {
-    /// One order of the items for callers that need one: the mean rank among the evaluators.
+    /// The Borda count with equal weights, for callers that need one fixed order of the items.
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         let trust = vec![1.0 / scores.evaluators() as f64; scores.evaluators()];
         mean_rank(scores, &trust, &mut scratch.values);
@@ -86,13 +89,15 @@ impl Rank for OneAtRandom {
             column(scores, j, &mut scratch.values);
             shares_of_top(&scratch.values, k, &mut scratch.top, &mut scratch.numbers);
             for (probability, own) in scratch.probabilities.iter_mut().zip(&scratch.numbers) {
-                *probability = (*probability + share * own).min(1.0); // J times 1/J may round to more
+                *probability = (*probability + share * own).min(1.0); // rounding may exceed 1
             }
         }
     }
 }
 
-/// The share of items that an item beats, averaged over the evaluators by `trust`; ties count half.
+/// The weighted Borda count of each item; larger is better. For each evaluator, the items that an
+/// item beats count 1 and ties count half, itself included, divided by the number of items. `trust`
+/// weighs the evaluators.
 pub(super) fn mean_rank(scores: &Scores<'_>, trust: &[f64], values: &mut Vec<f64>) {
     let items = scores.items();
     values.clear();
@@ -110,7 +115,7 @@ pub(super) fn mean_rank(scores: &Scores<'_>, trust: &[f64], values: &mut Vec<f64
     }
 }
 
-/// One evaluator's scores; missing ones below all others.
+/// The scores of evaluator `j`; missing ones are minus infinity.
 pub(super) fn column(scores: &Scores<'_>, j: usize, out: &mut Vec<f64>) {
     out.clear();
     out.extend(scores.rows().map(|row| if row[j].is_nan() { f64::NEG_INFINITY } else { row[j] }));

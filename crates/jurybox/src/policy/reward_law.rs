@@ -1,13 +1,14 @@
-//! The reward distribution of *all* items, estimated from their scores: the prior for items with
-//! missing scores.
+//! The reward distribution of *all* items, estimated from their scores. It is the prior for items
+//! with missing scores.
 //!
-//! Rewards are known for picks only, which were picked for being good: by their mean, an item
-//! without scores would count as one of the best. Scores are known for all items. With `phi_j =
-//! alpha_j r + noise_j` and independent noise the mean of evaluator j is `alpha_j E[r]`, and two
-//! evaluators have covariance `alpha_i alpha_j Var(r)`; both are solved for mean and variance of r
-//! by least squares over evaluators and pairs. If all gains are too large by one factor, as those
-//! learnt from picks are, the distribution is too narrow by the same factor, which is consistent
-//! with them.
+//! Rewards are known for picks only, and picks are good: with their mean as prior, an item without
+//! scores would count as one of the best. Scores are known for all items. In the model `phi_j =
+//! alpha_j r + noise_j` with independent noise, evaluator j has mean `alpha_j E[r]`, and evaluators
+//! i and j have covariance `alpha_i alpha_j Var(r)`. Mean and variance of r are their weighted
+//! least-squares solutions over evaluators and pairs.
+//!
+//! Gains learnt from picks are too large. If all are too large by one factor, the estimated rewards
+//! are too small by it, which leaves the products unchanged.
 
 use crate::estimate::Moments;
 use crate::weights::NormalPrior;
@@ -15,7 +16,7 @@ use crate::weights::NormalPrior;
 /// The normal distribution of the reward in the units of these gains; flat if the scores do not
 /// determine it.
 pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> NormalPrior {
-    // An evaluator without information has a ratio of zero, and so has one without scores.
+    // Evaluators without information (zero gain, infinite noise, no scores) have a ratio of zero.
     let ratio = |j: usize| {
         let ratio = alpha[j] / sigma[j];
         if moments.count(j, j) > 0.0 { ratio.clamp(-1e50, 1e50) } else { 0.0 }
@@ -27,8 +28,8 @@ pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Nor
         first_information += ratio(i) * ratio(i);
         for j in (0..i).filter(|&j| ratio(j) != 0.0) {
             if let Some(covariance) = moments.covariance(i, j) {
-                // Where noise outweighs signal, n covariances are off by sigma_i sigma_j sqrt(1 /
-                // n).
+                // Of n items, a covariance has standard error about sigma_i sigma_j / sqrt(n) where
+                // noise outweighs signal. Pairs are weighted accordingly.
                 let (both, items) = (ratio(i) * ratio(j), moments.count(i, j));
                 second += items * both * covariance / (sigma[i] * sigma[j]);
                 second_information += items * both * both;
@@ -38,13 +39,13 @@ pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Nor
     if second_information <= 0.0 {
         return alone(moments, alpha, sigma, ratio);
     }
-    // A variance too small to be seen is not zero: no less than the error of the estimate.
+    // At least the standard error of the estimate: a variance too small to be seen is not zero.
     let variance = (second / second_information).max((1.0 / second_information).sqrt());
     NormalPrior::normal(first / first_information, variance)
 }
 
-/// The estimate from the most informative evaluator alone, if no two scored the same items: its
-/// variance minus its noise.
+/// The estimate from the most informative evaluator alone, if there is no informative pair: the
+/// variance of its scores minus its noise.
 fn alone(moments: &Moments, alpha: &[f64], sigma: &[f64], ratio: impl Fn(usize) -> f64) -> NormalPrior {
     let most = (0..alpha.len()).max_by(|&a, &b| ratio(a).abs().total_cmp(&ratio(b).abs()));
     let told = most.filter(|&j| ratio(j) != 0.0).and_then(|j| Some((j, moments.covariance(j, j)?)));
@@ -65,7 +66,7 @@ mod tests {
     const ALPHA: [f64; 4] = [0.8, -1.3, 0.5, 1.1];
     const SIGMA: [f64; 4] = [2.0, 4.0, 1.0, 3.0];
 
-    /// Scores of rewards with mean 3 and variance 4, a third of them missing.
+    /// Moments of scores for rewards with mean 3 and variance 4, a third of the scores missing.
     fn seen(items: usize) -> Moments {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -87,7 +88,7 @@ mod tests {
         let moments = seen(40_000);
         for scale in [1.0, 3.0] {
             let law = reward_law(&moments, &ALPHA.map(|a| scale * a), &SIGMA);
-            // Four standard errors of the mean and of the variance, the noise included.
+            // About four standard errors of the mean and of the variance.
             assert!((scale * law.mean - 3.0).abs() < 0.06, "{law:?}");
             assert!((scale * scale / law.precision - 4.0).abs() < 0.25, "{law:?}");
         }
@@ -100,8 +101,8 @@ mod tests {
         assert_eq!(reward_law(&Moments::new(4), &ALPHA, &SIGMA), NormalPrior::default());
         assert_eq!(reward_law(&seen(100), &[0.0; 4], &SIGMA), NormalPrior::default());
         assert_eq!(reward_law(&seen(100), &ALPHA, &[f64::INFINITY; 4]), NormalPrior::default());
-        // Scores with nothing in common: the variance is within chance of zero, and the prior as
-        // wide as chance.
+        // Independent scores of variance 1: the estimated variance is zero within its error, and
+        // the prior has the width of that error.
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let table: Vec<f64> = (0..400).map(|_| StandardNormal.sample(&mut rng)).collect();
         let mut moments = Moments::new(4);

@@ -1,4 +1,4 @@
-//! The table of policies: one line each.
+//! The table of policies, and the types that hold any of them.
 
 use super::{Alarm, Diagnostic, Entry, Exploration, Links, Policy, Rank, SigmaOrigin};
 use crate::contributions::Contributions;
@@ -47,7 +47,7 @@ macro_rules! table {
         }
 
         impl AnyRank {
-            /// The fit without probes: it picks by values alone.
+            /// The fit without probes.
             pub(crate) fn without_looks(&self) -> Self {
                 match self { $(AnyRank::$variant(rank) => AnyRank::$variant(rank.without_looks()),)* }
             }
@@ -62,7 +62,7 @@ macro_rules! table {
                 Err(unknown(spec))
             }
 
-            /// Merges the state of another policy; false if it is of another kind.
+            /// Merges the state of another policy; false if it is not of the same type.
             pub(crate) fn merge(&mut self, other: &AnyPolicy) -> bool {
                 match (self, other) {
                     $((AnyPolicy::$variant(mine), AnyPolicy::$variant(theirs)) => {
@@ -73,7 +73,8 @@ macro_rules! table {
                 }
             }
 
-            /// Whether it has observed a change since `then` that a fit must know at once.
+            /// Whether, since its earlier copy `then`, it has observed a change that a fit must
+            /// know at once.
             pub(crate) fn has_news(&self, then: &AnyPolicy) -> bool {
                 match (self, then) {
                     $((AnyPolicy::$variant(now), AnyPolicy::$variant(then)) => now.has_news(then),)*
@@ -81,8 +82,8 @@ macro_rules! table {
                 }
             }
 
-            /// Takes over the state of the same policy with evaluators in other columns: `columns`
-            /// has the old column of each new one, if there was one.
+            /// Takes over the state of the same policy with other columns. `columns` has the old
+            /// column of each new one, or none for a new evaluator.
             pub(crate) fn take_columns(&mut self, other: &AnyPolicy, columns: &[Option<usize>]) {
                 match (self, other) {
                     $((AnyPolicy::$variant(mine), AnyPolicy::$variant(theirs)) => {
@@ -97,7 +98,7 @@ macro_rules! table {
                 match self { $(AnyPolicy::$variant(p) => AnyRank::$variant(p.buffer()),)* }
             }
 
-            /// Fits into a buffer that this policy made.
+            /// Fits into a buffer, with the counts.
             pub(crate) fn fit(&self, seen: &Seen, into: &mut AnyRank) {
                 match (self, into) {
                     $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => {
@@ -135,7 +136,8 @@ table! {
     Adaptive(super::adaptive::Adaptive),
 }
 
-/// Every policy, with what it assumes and its place in the paper.
+/// Every policy, with what it assumes and its place in the paper "Top K Ranking for Multi-Armed
+/// Bandit with Noisy Evaluations".
 ///
 /// ```
 /// assert!(jurybox::policies().iter().any(|entry| entry.name == "glm-eps-greedy"));
@@ -182,7 +184,7 @@ fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
 
 /// The methods of [`Policy`], for any policy of the table.
 impl AnyPolicy {
-    /// Whether a jury with these counts can have this state.
+    /// Whether this state agrees with a jury's counts.
     pub(crate) fn is_within(&self, seen: &Seen) -> bool {
         each!(self, p => p.is_within(seen))
     }
@@ -228,8 +230,8 @@ impl AnyPolicy {
         each!(self, p => p.learn_all(examples, at))
     }
 
-    /// Learns from examples one after the other, each with its reviewer; returns how many were
-    /// used, and how many of those were outside of the range.
+    /// Learns from examples in order, each with its reviewer. Returns the number used, and how many
+    /// of the used rewards were outside the policy's range.
     pub(crate) fn learn_all_by(
         &mut self,
         examples: &[Example<'_>],

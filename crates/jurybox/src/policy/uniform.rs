@@ -1,8 +1,9 @@
 //! `uniform`: K items drawn at random, whatever their scores.
 //!
-//! **Assumes** nothing and learns nothing. **In the paper:** "Rand, the fully random strategy" of
-//! the main text. Lifts are measured relative to it, and it draws an unbiased sample for a random
-//! check: every item has probability K / K_t.
+//! **Assumes** nothing and learns nothing. **In the paper** ("Top K Ranking for Multi-Armed Bandit
+//! with Noisy Evaluations"): "Rand, the fully random strategy" of the main text. Lifts are measured
+//! relative to it. Each of n items has probability K / n, so the picks can serve as an unbiased
+//! random check.
 
 use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
@@ -45,7 +46,7 @@ impl Policy for Uniform {
     fn fit(&self, _: &mut Ties) {}
 }
 
-/// A fit under which every item ties and the tie rule draws.
+/// The fit of `uniform`: every item has value 0, and the tie rule draws.
 #[derive(Debug, Clone)]
 pub(crate) struct Ties;
 

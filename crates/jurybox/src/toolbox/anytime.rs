@@ -1,20 +1,21 @@
-//! Confidence sequences for the mean of a partly examined list: bounds that hold at every moment at
-//! once, so that they may be looked at every day and stopped by.
+//! Confidence sequences for the mean of a list of which some items are examined: bounds that hold
+//! at all times together. They may be looked at every day, and examining may stop because of them.
 //!
 //! Item i has a worth y in [0, 1] and is examined with a known probability p, independently of the
-//! others. Let x = y / p if it was examined, else 0; x has mean y. For every fixed bet b the
-//! product of (1 - b x) / (1 - b y) is a non-negative martingale, which exceeds 1/a with
-//! probability at most a (Ville 1939). It stays non-negative for b up to the smallest p (for the
-//! lower bound b is negative and unbounded).
+//! others. Let x = y / p if it is examined, else 0, so that x has mean y. For every fixed bet b the
+//! product of (1 - b x) / (1 - b y) over the items is a martingale of mean 1. It is non-negative if
+//! b is at most the smallest p. It then ever exceeds 1/a with probability at most a (Ville 1939).
+//! The lower bound uses negative b.
 //!
-//! The y are unknown, but by concavity of the logarithm (1 - b m)^n, with m their mean, is at least
-//! the product of the denominators, so a mean m under which the capital exceeds 1/a is ruled out.
-//! Several bets share the starting capital: large ones are good while little was found, small ones
-//! when much was. References: Howard et al. 2021, Waudby-Smith and Ramdas 2024; with weights,
-//! Waudby-Smith et al. 2024.
+//! The y are unknown. But (1 - b m)^n, where m is the mean of the n values y, is at least the
+//! product of the denominators, because the logarithm is concave. The product of numerators over
+//! (1 - b m)^n is called the capital. A mean m for which it exceeds 1/a is ruled out. The capital
+//! is the sum over several bets, which share a starting capital of 1: large bets are good while
+//! little was found, small bets when much was. References: Howard et al. 2021, Waudby-Smith and
+//! Ramdas 2024, and with weights Waudby-Smith et al. 2024.
 
-/// Bets as shares of the smallest probability, each .6 of the one before, with their starting
-/// capital.
+/// Bets as shares of the smallest probability, with their starting capital. Each bet is 0.6 of the
+/// one before.
 const BETS: [(f64, f64); 10] = [
     (1.0, 0.28),
     (0.6, 0.08),
@@ -29,9 +30,9 @@ const BETS: [(f64, f64); 10] = [
 ];
 
 /// An upper bound on the mean worth of `items` items, each examined with probability at least
-/// `least_probability`. `found` has worth (0 to 1) and probability of the examined ones, or sums of
-/// worth for equal probabilities. Over the whole life of a growing list, the mean exceeds the bound
-/// at any time with probability at most `risk`.
+/// `least_probability`. `found` has worth (0 to 1) and probability of each examined item; items of
+/// equal probability may be summed. While a list grows, the mean ever exceeds the bound with
+/// probability at most `risk`.
 ///
 /// ```
 /// use jurybox::toolbox::greatest_mean;
@@ -54,7 +55,7 @@ pub fn greatest_mean(
     if is_ruled_out(1.0) { halved(0.0, 1.0, is_ruled_out) } else { 1.0 }
 }
 
-/// A lower bound on the mean worth, with the arguments of the upper one.
+/// A lower bound on the mean worth; see [`greatest_mean`] for the arguments.
 ///
 /// ```
 /// use jurybox::toolbox::least_mean;
@@ -69,18 +70,18 @@ pub fn least_mean(
     least_probability: f64,
     risk: f64,
 ) -> f64 {
-    // No bet is larger, so that the capital decreases with the mean.
+    // The bets have the same sizes as for the upper bound. The capital decreases with the mean.
     let won = won(&found, least_probability);
     let is_left = |mean: f64| capital(&won, items, mean) < 1.0 / risk;
     if is_left(0.0) { 0.0 } else { halved(0.0, 1.0, is_left) }
 }
 
-/// The log capital of each bet, up to a term that depends on the mean.
+/// Each bet with its log capital, up to a term that depends on the mean.
 fn won(found: &(impl Iterator<Item = (f64, f64)> + Clone), whole: f64) -> [(f64, f64); BETS.len()] {
     BETS.map(|(share, start)| {
         let bet = share * whole;
-        // A worth in [0, 1] wins at least its share of what 1 would. Only rounding could lose more
-        // than everything.
+        // By concavity, a worth between 0 and 1 adds at least its share of what a worth of 1 adds.
+        // The argument of the logarithm is negative only by rounding.
         let term = |(worth, probability): (f64, f64)| worth * (1.0 + bet / probability).max(0.0).ln();
         (bet, start.ln() + found.clone().filter(|(worth, _)| *worth > 0.0).map(term).sum::<f64>())
     })
@@ -91,7 +92,7 @@ fn capital(won: &[(f64, f64)], items: f64, mean: f64) -> f64 {
     won.iter().map(|(bet, won)| (won - items * (bet * mean).ln_1p()).exp()).sum()
 }
 
-/// Bisection for the point from which on a monotone predicate is true.
+/// Bisection for the smallest number from which on a monotone predicate is true.
 fn halved(mut low: f64, mut high: f64, is_true: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
@@ -124,8 +125,8 @@ mod tests {
         assert!((all - 1.0).abs() < 1e-12);
     }
 
-    /// With everything examined and nothing found, the whole bet is at stake: 0.28 / (1 - m)^n
-    /// reaches 20.
+    /// With everything examined and nothing found, the largest bet alone rules out m where 0.28 /
+    /// (1 - m)^n reaches 1 / 0.05. The other bets make the bound slightly smaller.
     #[test]
     fn nothing_found_has_a_closed_form() {
         let most = greatest_mean(std::iter::empty(), 100.0, 1.0, 0.05);
@@ -134,8 +135,8 @@ mod tests {
         assert_eq!(greatest_mean(std::iter::empty(), 1.0, 0.01, 0.05), 1.0);
     }
 
-    /// A growing list is looked at after every fifty items: the mean of the items so far lies
-    /// outside at any of these moments in at most 5 of 100 worlds.
+    /// The bounds of a growing list are looked at after every 50 items. In at most about 5% of the
+    /// simulated lists the mean lies outside at any of these times.
     #[test]
     fn it_holds_at_every_moment_at_once() {
         for (worth, chances) in
@@ -145,7 +146,8 @@ mod tests {
             for seed in 0..worlds {
                 let (mut dice, mut found, mut sum, mut ever) = (Dice(seed, 0), Vec::new(), 0.0, false);
                 for item in 0..3000_u32 {
-                    // Worth comes in waves, and is found in the half that is examined more often.
+                    // Worth comes in waves, and is more common in the half that is examined with
+                    // the second probability.
                     let high = dice.roll() < 0.5;
                     let now = if item / 500 % 2 == 0 { 1.5 * worth } else { 0.5 * worth };
                     let worthy = dice.roll() < if high { 1.2 * now } else { 0.8 * now };

@@ -1,17 +1,17 @@
 //! Hashes that are stable across versions and machines: they decide ties, samples, splits and file
 //! names.
 
-/// 2^64 over the golden ratio, odd: its multiples spread evenly.
+/// 2^64 divided by the golden ratio, an odd number. Its multiples spread evenly over 64 bits.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finaliser of SplitMix64, a bijection of 64 bits: neighbours land far apart.
+/// The finaliser of SplitMix64, a bijection of 64 bits: close numbers get very different hashes.
 pub(crate) fn scatter(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-/// A hash of a number under a seed; injective for a fixed seed.
+/// A hash of a number under a seed; different numbers have different hashes under one seed.
 ///
 /// ```
 /// use jurybox::toolbox::hash_number;
@@ -32,8 +32,8 @@ pub fn hash_text(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A code for a name below 2^53, so that a float holds it exactly. Two names collide once in 2^53
-/// pairs.
+/// A code for a name below 2^53, so that a float holds it exactly. Two different names have the
+/// same code with probability 2^-53.
 ///
 /// ```
 /// use jurybox::toolbox::{code_of, hash_number, hash_text};

@@ -35,8 +35,8 @@ impl Interval {
         Interval { mean, low: mean - half_width, high: mean + half_width }
     }
 
-    /// The mean of independent values with its 95% interval by Student's t; infinitely wide for one
-    /// value.
+    /// The mean of independent values with its 95% interval by Student's t. Infinitely wide for
+    /// fewer than two values.
     pub fn of(values: &[f64]) -> Interval {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -48,8 +48,8 @@ impl Interval {
         Interval::around(mean, half_width)
     }
 
-    /// The mean paired difference: far sharper than two means where both were measured on the same
-    /// data.
+    /// The mean of paired differences with its 95% interval. Narrower than a comparison of two
+    /// means where the pairs are positively correlated, as for measurements on the same data.
     ///
     /// ```
     /// let lead = jurybox::Interval::of_differences(&[2.0, 7.0, 5.0], &[1.0, 6.0, 4.0]);
@@ -60,7 +60,7 @@ impl Interval {
         Interval::of(&differences)
     }
 
-    /// Half the width: the ± of a symmetric interval.
+    /// Half the width.
     pub fn half_width(&self) -> f64 {
         0.5 * (self.high - self.low)
     }

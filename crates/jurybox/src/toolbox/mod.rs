@@ -1,6 +1,8 @@
-//! Small tools that several crates share: Student's t, stable hashes, scores in standard units.
+//! Small tools that several crates share: Student's t, confidence sequences, stable hashes,
+//! z-scores.
 //!
-//! An estimate with its interval is [`Interval`], and the K best are [`TopK`](crate::TopK).
+//! [`Interval`] is an estimate with its interval. The K best items are collected by
+//! [`TopK`](crate::TopK).
 
 mod anytime;
 mod hash;

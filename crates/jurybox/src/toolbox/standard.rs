@@ -1,4 +1,4 @@
-//! Standard scores, and means over the scores that are present.
+//! Standard scores (z-scores), and means over the scores that are present.
 
 /// The mean of the values that are not missing; NaN if all are.
 ///
@@ -12,7 +12,7 @@ pub fn mean_of_present(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// The sum and the number of the values that are not missing.
+/// The sum and the count of the values that are not missing.
 pub(crate) fn sum_of_present(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let (mut sum, mut count) = (0.0, 0.0);
     for value in values {
@@ -24,7 +24,8 @@ pub(crate) fn sum_of_present(values: impl IntoIterator<Item = f64>) -> (f64, f64
     (sum, count)
 }
 
-/// Mean and standard deviation of each evaluator's scores so far. Missing scores are skipped.
+/// Mean and standard deviation of each evaluator's scores so far, for z-scores. Missing scores are
+/// skipped.
 ///
 /// ```
 /// use jurybox::toolbox::Standard;
@@ -40,7 +41,7 @@ pub(crate) fn sum_of_present(values: impl IntoIterator<Item = f64>) -> (f64, f64
 pub struct Standard {
     count: Vec<f64>,
     mean: Vec<f64>,
-    /// Sums of squared deviations by Welford's update, which does not cancel.
+    /// Sums of squared deviations from the mean, by Welford's update, which avoids cancellation.
     square: Vec<f64>,
 }
 
@@ -50,7 +51,7 @@ impl Standard {
         Standard { count: vec![0.0; width], mean: vec![0.0; width], square: vec![0.0; width] }
     }
 
-    /// Adds rows of scores.
+    /// Adds rows of scores, row by row; NaN is missing.
     pub fn observe(&mut self, rows: &[f64]) {
         for row in rows.chunks_exact(self.mean.len().max(1)) {
             for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
@@ -62,24 +63,24 @@ impl Standard {
         }
     }
 
-    /// The mean of an evaluator's scores.
+    /// The mean of an evaluator's scores; 0 before the first.
     pub fn mean(&self, evaluator: usize) -> f64 {
         self.mean[evaluator]
     }
 
-    /// One over the standard deviation; 0 if the scores do not vary.
+    /// One over the standard deviation; 0 if the scores do not vary or are fewer than two.
     pub fn per_unit(&self, evaluator: usize) -> f64 {
         let deviation = (self.square[evaluator] / (self.count[evaluator] - 1.0)).sqrt();
         if deviation > 0.0 { 1.0 / deviation } else { 0.0 }
     }
 
-    /// The score in standard deviations from the evaluator's mean: 0 if its scores do not vary, NaN
-    /// if it is missing.
+    /// The z-score: the score in standard deviations from the evaluator's mean. It is 0 if the
+    /// evaluator's scores do not vary, and NaN if the score is missing.
     pub fn of(&self, evaluator: usize, score: f64) -> f64 {
         (score - self.mean[evaluator]) * self.per_unit(evaluator)
     }
 
-    /// The mean of a row's present scores in standard units; NaN if all are missing.
+    /// The mean of a row's present z-scores; NaN if all are missing.
     pub fn row_mean(&self, row: &[f64]) -> f64 {
         mean_of_present(row.iter().enumerate().map(|(j, &score)| self.of(j, score)))
     }

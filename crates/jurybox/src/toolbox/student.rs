@@ -3,11 +3,11 @@
 use crate::normal;
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
-/// Above this many degrees of freedom the expansion around the normal is as exact as the finite
-/// sums, and shorter.
+/// Above this many degrees of freedom, an expansion around the normal quantile replaces the finite
+/// sums.
 const MANY: f64 = 200.0;
 
-/// The quantile of Student's t at `p`. Degrees of freedom count as an integer of at least 1.
+/// The quantile of Student's t at `p`. Degrees of freedom are rounded to an integer of at least 1.
 ///
 /// ```
 /// use jurybox::toolbox::student_quantile;
@@ -23,8 +23,8 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     if freedom > MANY {
         return expansion(normal::quantile(p), freedom);
     }
-    // The angle of the quantile: tan(angle) = t / sqrt(freedom). The probability increases with it,
-    // so bisection finds it.
+    // With t = tan(angle) * sqrt(freedom), the probability increases with the angle, and bisection
+    // finds the quantile.
     let (mut low, mut high) = (0.0, FRAC_PI_2);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
@@ -46,14 +46,14 @@ pub fn student_95(freedom: usize) -> f64 {
     student_quantile(0.975, freedom as f64)
 }
 
-/// The normal deviate with about the same tail probability as t (Wallace 1959), also where both
-/// probabilities round to 1. The sign is dropped.
+/// The normal deviate with about the same tail probability as t (Wallace 1959). It is accurate also
+/// where both probabilities round to 1. The sign of t is dropped.
 pub(crate) fn as_normal_deviate(t: f64, freedom: f64) -> f64 {
     (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * (freedom * (t * t / freedom).ln_1p()).sqrt()
 }
 
-/// The probability of Student's t between -t and t, by finite sums in the angle (Abramowitz and
-/// Stegun 26.7.3, 26.7.4).
+/// The probability of Student's t between -t and t for t = tan(angle) * sqrt(freedom), by finite
+/// sums (Abramowitz and Stegun 26.7.3, 26.7.4).
 fn central(angle: f64, freedom: u32) -> f64 {
     let (sin, cos) = angle.sin_cos();
     let odd = freedom % 2 == 1;
@@ -66,7 +66,8 @@ fn central(angle: f64, freedom: u32) -> f64 {
     if odd { (angle + sin * sum) * FRAC_2_PI } else { sin * sum }
 }
 
-/// The quantile by expansion around the normal one (Abramowitz and Stegun 26.7.5).
+/// The quantile of Student's t with `n` degrees of freedom by expansion around the normal quantile
+/// `z` (Abramowitz and Stegun 26.7.5).
 fn expansion(z: f64, n: f64) -> f64 {
     let s = z * z;
     let first = (s + 1.0) / 4.0;

@@ -1,5 +1,4 @@
-//! A small world of evaluators for the tests, and the list of juries that every generic check runs
-//! on.
+//! The simulated world of the tests, and the list of policies that generic tests run on.
 #![allow(dead_code, unreachable_pub, clippy::allow_attributes, reason = "each test file uses its own part")]
 
 use jurybox::{Evaluators, Example, Jury, Pick, Scores, Spec, policies};
@@ -10,8 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 pub const ALPHA: [f64; 4] = [0.8, 1.3, 0.5, 1.1];
 pub const SIGMA: [f64; 4] = [0.3, 0.6, 0.2, 0.9];
 
-/// Every name in the table with the options it cannot do without, and some more that change what is
-/// learnt.
+/// Every policy of the table with its required options, and more specs with other options.
 pub fn specs(evaluators: usize) -> Vec<Spec> {
     let base = |name: &str| match name {
         "oracle" => Spec::new(name)
@@ -52,8 +50,8 @@ pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Rewards and scores of one round, in (0, 1) so that every link can take them; `missing` is a
-/// share.
+/// A simulated world. Rewards are absolute values of standard normals; scores are in (0, 1), for
+/// any link. `missing` is the probability that a score is missing.
 pub struct World {
     pub rng: ChaCha8Rng,
     pub evaluators: usize,
@@ -87,7 +85,7 @@ impl World {
     }
 }
 
-/// What one round left behind.
+/// The log of one round.
 #[derive(Clone)]
 pub struct Logged {
     pub at: u64,
@@ -96,7 +94,7 @@ pub struct Logged {
     pub picks: Vec<Pick>,
 }
 
-/// Runs a jury for some rounds, learning at once, and keeps the log.
+/// Plays `rounds` rounds of `items` items with `k` picks each, learning at once. Returns the log.
 pub fn run(
     jury: &mut Jury,
     world: &mut World,
@@ -134,7 +132,7 @@ pub fn learn_pick(jury: &mut Jury, logged: &Logged, pick: &Pick) {
     jury.learn(&judged(&scores, &logged.rewards, std::slice::from_ref(pick)), logged.at).unwrap();
 }
 
-/// What was found of the picks of a round, with their receipts.
+/// The examples to learn from the picks of a round, with their receipts.
 pub fn judged<'a>(scores: &Scores<'a>, rewards: &[f64], picks: &'a [Pick]) -> Vec<Example<'a>> {
     let example = |pick: &'a Pick| Example {
         scores: scores.row(pick.item),
@@ -144,7 +142,7 @@ pub fn judged<'a>(scores: &Scores<'a>, rewards: &[f64], picks: &'a [Pick]) -> Ve
     picks.iter().map(example).collect()
 }
 
-/// Picks by a fit of the present state.
+/// The items that a fit of the jury picks in five rounds of 30 items, seven in each.
 pub fn picks_after(jury: &Jury, seed: u64) -> Vec<usize> {
     let fitted = jury.fit();
     let mut world = World::new(seed, jury.evaluators().len(), 0.0);
@@ -158,7 +156,7 @@ pub fn picks_after(jury: &Jury, seed: u64) -> Vec<usize> {
     items
 }
 
-/// Asserts that two states are equal to rounding: same shape, every number within 1e-9 of its size.
+/// Asserts that two states have the same shape and the same numbers up to rounding (1e-9).
 pub fn assert_same_state(a: &Jury, b: &Jury, context: &str) {
     let read = |jury: &Jury| serde_json::from_str::<serde_json::Value>(&jury.to_json()).unwrap();
     same(&read(a), &read(b), context);

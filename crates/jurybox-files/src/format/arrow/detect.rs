@@ -1,4 +1,4 @@
-//! Detection of column kinds from the first cells of Arrow arrays, by the same rule as for text.
+//! Detection of column kinds from the first cells of Arrow arrays, as in text formats.
 
 use super::numbers::{is_numeric, is_text, numbers};
 use super::text::each_text;
@@ -15,8 +15,8 @@ pub(crate) fn is_looked_at(data_type: &DataType) -> bool {
     is_numeric(data_type) || is_text(data_type) || *data_type == DataType::Null
 }
 
-/// Sets the kinds of columns from the first rows. Columns that no batch has keep the kind of their
-/// type.
+/// Sets the kinds of columns from the first rows of the batches. A column that no batch has keeps
+/// its kind.
 pub(crate) fn look<'a>(
     columns: &mut [ColumnInfo],
     batches: impl Iterator<Item = &'a RecordBatch>,
@@ -55,13 +55,14 @@ pub(crate) fn look<'a>(
 fn see(look: &mut ColumnDetector, array: &ArrayRef, notation: &Notation) {
     match array.data_type() {
         DataType::Null => (0..array.len()).for_each(|_| look.see_stored(ParsedCell::Missing)),
-        // Read as text: a column of nothing but `true` is then recognised as constant.
+        // As text, so that a column of `true` alone counts as one word.
         DataType::Boolean => array.as_boolean().iter().for_each(|flag| match flag {
             None => look.see_stored(ParsedCell::Missing),
             Some(flag) => look.see(if flag { b"true" } else { b"false" }, notation),
         }),
         kind if is_numeric(kind) => {
-            // Only decimals too long for one division arrive here, and they are numbers.
+            // The callback is only called for decimals that are read from their text, which are
+            // numbers.
             let value = |cell| if let ParsedCell::Number(value) = cell { value } else { f64::NAN };
             if let Ok(values) = numbers(array, notation, &mut |_, cell, _| Ok(value(cell))) {
                 (0..values.len()).for_each(|row| look.see_stored(cell_number::of(values.get(row))));

@@ -24,7 +24,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema};
 use std::path::Path;
 
-/// The columns of a schema, each with the kind that its type suggests.
+/// The columns of a schema, each a number or text by its type. Errors on duplicate names.
 pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<ColumnInfo>, Error> {
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
     let found = |field: &arrow_schema::Field| ColumnInfo {
@@ -87,7 +87,7 @@ pub(crate) fn batch(
             }
         }
     }
-    // In the order of the evaluators, so that sums round as they do in the other formats.
+    // Evaluators are added in the jury's order, so that sums round as they do in other formats.
     let mut sums = Vec::new();
     if let Some(form) = &plan.form {
         begin_sums(&mut sums, form, rows, 0.0);
@@ -101,7 +101,7 @@ pub(crate) fn batch(
         };
         if let Some(row) = bad {
             let column = plan.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
-            // The value as stored in the table, not with the sign by which it is ranked.
+            // The error shows the value as stored: the sign that was applied above is undone.
             let sign = if let ColumnUse::Score { sign, .. } = plan.uses[column] { sign } else { 1.0 };
             return Err(infinite(path, &plan.names[column], row, numbers.get(row) * sign));
         }
@@ -144,7 +144,7 @@ fn read(
 }
 
 /// Calls `each` with the row and the text of every cell in a column of keys. Errors on floats too
-/// large to hold a whole number exactly.
+/// large to represent each whole number.
 fn each_key(
     path: &Path,
     column: &str,
@@ -164,7 +164,7 @@ fn each_key(
     Ok(())
 }
 
-/// The group codes of a column, one per row, as a context column is read; NaN for empty cells.
+/// The code of the group that each cell names, as in a context column; NaN for empty cells.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Int64Array, StringArray};
@@ -184,7 +184,7 @@ pub fn group_codes(column: &str, array: &ArrayRef) -> Result<Vec<f64>, Error> {
     Ok(codes)
 }
 
-/// Counts the cells of a column that had no values in the rows that were looked at.
+/// Counts the values in a column that had none in the rows used for detection.
 fn watch(
     path: &Path,
     pieces: &[ArrayRef],
@@ -218,14 +218,14 @@ pub(crate) fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Err
     Error::Infinite { path, place: RowPosition::Row(row as u64 + 1), column, value }
 }
 
-/// Arrays as the columns of `show`.
+/// The rows of a record batch as the columns of `show`.
 pub(crate) fn output_rows(arrays: &RecordBatch, show: &OutputColumns<'_>) -> OutputRows {
     OutputRows::new(arrays.num_rows(), show, |name| {
         arrays.column_by_name(name).cloned().map(OutputColumn::Array)
     })
 }
 
-/// The rows of several batches, in the given order. Row numbers count across the batches.
+/// The rows of several batches in the given order. Row numbers count over all batches together.
 pub(crate) fn reordered(batches: &[RecordBatch], order: &[u64]) -> Result<RecordBatch, ArrowError> {
     let Some(first) = batches.first() else {
         return Err(ArrowError::InvalidArgumentError("rows disappeared while the table was read".into()));

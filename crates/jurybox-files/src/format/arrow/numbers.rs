@@ -13,7 +13,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// Whether a column of this type can hold scores.
+/// Whether cells of this type are stored as numbers, or as true and false.
 pub(crate) fn is_numeric(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_numeric(values),
@@ -33,13 +33,14 @@ pub(super) fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether `f64` holds every value of this type exactly.
+/// Whether [`of_numbers`] restores the values of this type from `f64` without loss.
 pub(crate) fn fits_a_number(data_type: &DataType) -> bool {
     use DataType::{Float32, Float64, Int8, Int16, Int32, UInt8, UInt16, UInt32};
     matches!(data_type, Float32 | Float64 | Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32)
 }
 
-/// Converts numbers to an array of their original type; NaN becomes null.
+/// Converts numbers to an array of one of the types of [`fits_a_number`], or of doubles. NaN
+/// becomes null.
 pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
     fn array<T: ArrowPrimitiveType>(values: &[f64], f: impl Fn(f64) -> T::Native) -> ArrayRef {
         let cells = values.iter().map(|&v| (!v.is_nan()).then(|| f(v)));
@@ -57,10 +58,12 @@ pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
     }
 }
 
-/// Callback for a text cell: receives its row, the parsed cell and the text; returns the number.
+/// Callback for a cell that is read from text. It receives the row, the parsed cell and the text,
+/// and returns the number.
 pub(super) type TextHandler<'a> = dyn FnMut(usize, ParsedCell, &str) -> Result<f64, Error> + 'a;
 
-/// The numbers of an array, NaN where missing. Doubles and floats without nulls are not copied.
+/// The numbers of an array, NaN where missing. Doubles and floats are not copied, unless there are
+/// nulls or some numbers mean "missing".
 pub(super) fn numbers(
     array: &ArrayRef,
     notation: &Notation,
@@ -77,7 +80,7 @@ pub(super) fn numbers(
     Ok(NumberColumn::Own(stored.into_vec().into_iter().map(given).collect()))
 }
 
-/// The numbers of an array with a numeric type.
+/// The numbers of an array with a numeric type, without regard to numbers that mean "missing".
 fn stored(array: &ArrayRef, take: &mut TextHandler<'_>) -> Result<NumberColumn, Error> {
     Ok(NumberColumn::Own(match array.data_type() {
         DataType::Float64 => {
@@ -124,12 +127,12 @@ fn stored(array: &ArrayRef, take: &mut TextHandler<'_>) -> Result<NumberColumn, 
             let values = stored(array.as_any_ree().values(), take)?;
             (0..array.len()).map(|row| values.get(looked_up(array, row).1)).collect()
         }
-        // Decimals too long for one division are read from their text.
+        // Other decimals, such as those too long for one exact division, are read from their text.
         _ => cell_by_cell(array, &Notation::default(), take)?,
     }))
 }
 
-/// Reads the numbers of an array from its text.
+/// Reads the numbers of an array from the text of each cell.
 fn cell_by_cell(
     array: &ArrayRef,
     notation: &Notation,
@@ -143,8 +146,8 @@ fn cell_by_cell(
     Ok(values)
 }
 
-/// Whether every decimal of an array fits the 53 bits of a double. Divided by at most 10^22, it is
-/// then rounded once and equals the number read from its text.
+/// Whether every decimal of an array, without its point, fits the 53 bits of a double. A division
+/// by 10^22 or less then rounds once, and gives the number that is read from the decimal's text.
 fn exactly_divided(array: &ArrayRef) -> bool {
     const EXACT: i128 = 1 << 53;
     let array = array.as_primitive::<Decimal128Type>();

@@ -20,8 +20,8 @@ macro_rules! primitive {
     };
 }
 
-/// A cell as text, `None` where missing. Numbers read back as the same value; times are in ISO
-/// 8601, bytes in hexadecimal, lists and structures in JSON.
+/// A cell as text; `None` if null, and empty text for NaN. Numbers read back as the same value.
+/// Times are in ISO 8601, bytes in hexadecimal, lists and structures in JSON.
 pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
     if array.is_null(row) {
         return None;
@@ -98,8 +98,7 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
             let (values, at) = looked_up(array, row);
             return text(&values, at);
         }
-        // Every type is named here and in `json`: a type that each left to the other would recurse
-        // forever.
+        // `json` must name each of these types: one that it left to `text` would recurse forever.
         DataType::List(_)
         | DataType::LargeList(_)
         | DataType::FixedSizeList(..)
@@ -140,8 +139,8 @@ pub(super) fn each_text<E>(
     }
 }
 
-/// The values that a dictionary, run-end or union array refers to, and the index of this row's
-/// value.
+/// The values that a dictionary, run-end or union array refers to, and the index among them of this
+/// row's value.
 pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
     match array.data_type() {
         DataType::RunEndEncoded(ends, _) => {
@@ -164,12 +163,13 @@ pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
 /// A cell as a key for grouping and joining; `None` where missing. Whole floats become whole
 /// numbers (`7.0` is `7`), because libraries turn whole-number columns with gaps into floats.
 ///
-/// Errors with the value if the float is too large to hold every whole number exactly.
+/// Errors with the value if it is a float of at least 2^53, or 2^24 or 2^11 in the smaller types.
+/// Such floats do not represent each whole number.
 pub(crate) fn key(array: &dyn Array, row: usize) -> Result<Option<String>, f64> {
     if array.is_null(row) {
         return Ok(None);
     }
-    // Bits of the mantissa, including the implicit one.
+    // Bits of the mantissa, with the implicit one.
     let (value, digits) = match array.data_type() {
         DataType::Float64 => (primitive!(array, row, Float64Type), 53),
         DataType::Float32 => (primitive!(array, row, Float32Type).into(), 24),
@@ -260,7 +260,7 @@ fn timestamp(value: i64, per_second: i64) -> String {
     format!("{}T{}", date(value.div_euclid(day)), time(value.rem_euclid(day), per_second))
 }
 
-/// An ISO 8601 duration of months, days, and `value / per_second` seconds.
+/// An ISO 8601 duration: months, days, and `value / per_second` seconds.
 fn duration(months: i32, days: i32, value: i64, per_second: i64) -> String {
     let part = |count: i32, unit: char| if count == 0 { String::new() } else { format!("{count}{unit}") };
     let calendar = part(months, 'M') + &part(days, 'D');
@@ -272,13 +272,13 @@ fn duration(months: i32, days: i32, value: i64, per_second: i64) -> String {
     format!("P{calendar}T{sign}{}{}S", value / per_second, fraction(value % per_second, per_second))
 }
 
-/// The digits after the decimal point of a second, with the point; empty for zero.
+/// The fraction `parts / per_second` of a second as a decimal point and digits; empty for zero.
 pub(crate) fn fraction(parts: u64, per_second: u64) -> String {
     let digits = per_second.ilog10() as usize;
     if parts == 0 { String::new() } else { format!(".{parts:0digits$}").trim_end_matches('0').into() }
 }
 
-/// A time of day as `HH:MM:SS`, with a fraction if there is one.
+/// A time of day as `HH:MM:SS`, with decimals if it is not a whole second.
 fn time(value: i64, per_second: i64) -> String {
     let (second, parts) = (value.div_euclid(per_second), value.rem_euclid(per_second));
     let fraction = fraction(parts.unsigned_abs(), per_second.unsigned_abs());

@@ -1,4 +1,4 @@
-//! Common column types for the rows of several files.
+//! Conversion of record batches whose columns differ in type to one schema.
 
 use super::numbers::{is_text, numbers};
 use super::text::text;
@@ -14,10 +14,12 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 use std::sync::Arc;
 
-/// Converts batches with the same column names to one schema.
+/// Converts batches with the same columns, by name and order, to one schema.
 ///
-/// A column with several types gets the wider of the numbers or timestamps, and text if nothing
-/// else holds all values. Only the types decide, never the rows.
+/// Columns of different integer types become 64-bit integers, but text if one type is signed and
+/// the other is `UInt64`. Floats become doubles, alone or with integers. Timestamps of one zone
+/// take the finer unit, dictionaries count as their values, and nulls fit every type. Any other
+/// mixture becomes text. Only the types decide, never the rows.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
@@ -52,7 +54,7 @@ pub fn of_one_type(batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, ArrowE
     batches.into_iter().map(one).collect()
 }
 
-/// A type that holds the values of both types.
+/// The common type of two types, as [`of_one_type`] describes it.
 fn wider(one: &DataType, other: &DataType) -> DataType {
     use DataType::{Dictionary, Float64, Int64, Null, Timestamp, UInt64, Utf8};
     match (one, other) {
@@ -60,7 +62,7 @@ fn wider(one: &DataType, other: &DataType) -> DataType {
         (Null, other) | (other, Null) => other.clone(),
         (Dictionary(_, values), other) | (other, Dictionary(_, values)) => wider(values, other),
         (one, other) if one.is_unsigned_integer() && other.is_unsigned_integer() => UInt64,
-        // The largest unsigned 64-bit numbers do not fit into signed ones.
+        // 64 unsigned bits hold larger numbers than 64 signed ones.
         (UInt64, other) | (other, UInt64) if other.is_integer() => Utf8,
         (one, other) if one.is_integer() && other.is_integer() => Int64,
         (one, other)
@@ -84,7 +86,7 @@ fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// Converts an array to a wider type.
+/// Converts an array to a common type.
 fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
     let parsed = |row: usize| text(array, row);
     match wide {
@@ -106,7 +108,8 @@ fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
         }
         DataType::Timestamp(unit, zone) => cast_timestamps(array, *unit, zone.clone()),
         _ => {
-            // Empty text stays empty text; an empty cell of another type (NaN) becomes missing.
+            // Empty text stays empty text. The empty text of another type, which is NaN, becomes
+            // missing.
             let kept = is_text(array.data_type());
             let cell = |row| parsed(row).filter(|text| kept || !text.is_empty());
             Arc::new((0..array.len()).map(cell).collect::<StringArray>())

@@ -25,7 +25,7 @@ impl<'a> Iterator for CellIter<'a> {
             let close = closing_quote(rest, 1).unwrap_or(rest.len());
             let inside = rest.get(1..close).unwrap_or_default();
             let after = rest.get(close + 1..).unwrap_or_default();
-            // Text between the closing quote and the delimiter is part of the cell, unchanged.
+            // Text between the closing quote and the delimiter is appended to the cell.
             let end = memchr(self.delimiter, after);
             self.rest = end.map(|at| &after[at + 1..]);
             let tail = &after[..end.unwrap_or(after.len())];
@@ -41,7 +41,7 @@ impl<'a> Iterator for CellIter<'a> {
     }
 }
 
-/// The content of a quoted cell, with doubled quotes made single.
+/// The content of a quoted cell, with each doubled quote as one quote.
 fn unescaped(inside: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(inside.len());
     let mut at = 0;

@@ -13,14 +13,14 @@ use std::path::Path;
 pub(super) struct Header {
     pub(super) names: Vec<String>,
     pub(super) delimiter: u8,
-    /// Bytes and lines before the first row.
+    /// Bytes before the first row; `lines` is the number of lines in them.
     pub(super) bytes: usize,
     pub(super) lines: u64,
 }
 
 impl Header {
-    /// Whether the header looks like a row of data: at least half its names are numbers, and one of
-    /// them is a fraction. Whole numbers alone are common names (0, 1, 2, … from programs).
+    /// Whether the header looks like a row of data: at least half of its names are numbers, and one
+    /// of these has decimals. Whole numbers alone are common names: programs write 0, 1, 2, ….
     pub(super) fn is_of_numbers(&self) -> bool {
         let number = |name: &&String| matches!(cell_number::parse(name.as_bytes()), ParsedCell::Number(_));
         let fraction = |name: &String| match cell_number::parse(name.as_bytes()) {
@@ -31,7 +31,7 @@ impl Header {
     }
 }
 
-/// The delimiter and the header as stated by the user; `None` means detect.
+/// The delimiter, and whether there is a header, as stated by the user. `None`: no statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeaderOptions {
     pub(super) delimiter: Option<u8>,
@@ -40,11 +40,11 @@ pub(super) struct HeaderOptions {
 
 const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
 
-/// Delimiters that are detected, the likeliest first.
+/// Delimiters that are detected. [`delimiter`] treats the first one, the comma, differently.
 const DELIMITERS: &[u8] = b",\t;|";
 
 impl HeaderOptions {
-    /// Where the header starts, and its delimiter.
+    /// The position where the header starts, and the delimiter.
     fn start_and_delimiter(self, text: &[u8]) -> (usize, u8) {
         let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
         let (start, said) = match excel_separator(&text[start..]) {
@@ -53,8 +53,8 @@ impl HeaderOptions {
         };
         let first = start + comment_bytes(&text[start..]);
         let delimiter = self.delimiter.or(said).unwrap_or_else(|| delimiter(&text[first..]));
-        // A line that starts with `#` may be the header itself: it then has as many cells as the
-        // first line without `#`.
+        // A line that starts with `#` is the header if it has as many cells as the first line
+        // without `#`. A header of one cell must not start with `#` and a blank.
         let count = |from: usize| {
             let end = record_end(text, from, delimiter).unwrap_or(text.len());
             cells(&text[from..end], delimiter).count()
@@ -70,13 +70,15 @@ impl HeaderOptions {
         (at, delimiter)
     }
 
-    /// Whether a text holds a complete header and a complete row.
+    /// Whether a text holds two complete records from the header on: the header and a row, or two
+    /// rows if there is no header.
     pub(super) fn is_enough(self, text: &[u8]) -> bool {
         let (start, delimiter) = self.start_and_delimiter(text);
         record_end(text, start, delimiter).is_some_and(|end| record_end(text, end, delimiter).is_some())
     }
 
-    /// Reads the header at the start of a text.
+    /// Reads the header at the start of a text. Without a header, columns are `column1`, `column2`
+    /// and so on.
     pub(super) fn read(self, path: &Path, text: &[u8]) -> Result<Header, Error> {
         let (start, delimiter) = self.start_and_delimiter(text);
         let end = record_end(text, start, delimiter).unwrap_or(text.len());
@@ -108,8 +110,8 @@ impl HeaderOptions {
     }
 }
 
-/// The delimiter that a first line such as `sep=;` (written and read by Excel) declares, and the
-/// line's length in bytes.
+/// The delimiter that a first line such as `sep=;`, as used by Excel, declares; and the length of
+/// that line in bytes.
 fn excel_separator(text: &[u8]) -> Option<(u8, usize)> {
     let end = memchr(b'\n', text)?;
     match text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]) {
@@ -122,30 +124,32 @@ fn excel_separator(text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// Total length in bytes of the leading lines that start with `#`.
+/// Total length in bytes of the complete leading lines that start with `#`; 0 if no text follows
+/// them.
 fn comment_bytes(text: &[u8]) -> usize {
     let mut at = 0;
     while text[at..].starts_with(b"#") {
         match memchr(b'\n', &text[at..]) {
             Some(end) => at += end + 1,
-            // The text ends within a comment: that line is taken for the header.
+            // The text ends within a line that starts with `#`: it is taken for the header.
             None => return at,
         }
     }
     if at == text.len() { 0 } else { at }
 }
 
-/// Gives a column without a name, such as the index written by pandas, the name under which pandas
-/// reads it.
+/// Names a column that has no name, such as the index written by pandas. The name is the one under
+/// which pandas reads such a column.
 fn named((at, name): (usize, String)) -> String {
     if name.is_empty() { format!("{}{at}", crate::own_columns::UNNAMED) } else { name }
 }
 
 /// Detects the delimiter from the first two records.
 ///
-/// A tab, semicolon or bar wins if it cuts both records into the same number of cells, two or more,
-/// and commas do not cut both evenly into more. Otherwise it is the comma if the first line has
-/// one, and else the most frequent other delimiter of that line.
+/// A delimiter fits if it cuts both records into the same number of cells, two or more. A tab,
+/// semicolon or bar that fits wins, unless commas fit and give more cells. If none wins, it is the
+/// comma if the first line has one. If not, it is the most frequent of the others in the first
+/// line, or the comma if it has none of them.
 fn delimiter(text: &[u8]) -> u8 {
     let cut = |delimiter: u8| -> Option<usize> {
         let end = record_end(text, 0, delimiter)?;
@@ -154,7 +158,7 @@ fn delimiter(text: &[u8]) -> u8 {
         let header = count(&text[..end]);
         (header > 1 && header == count(&text[end..next])).then_some(header)
     };
-    // Commas that cut evenly may be decimal marks: a comma wins only with more cells.
+    // Commas that cut evenly may be decimal marks: the comma wins only with more cells.
     if let Some((cells, best)) =
         DELIMITERS[1..].iter().filter_map(|&byte| Some((cut(byte)?, byte))).max_by_key(|(cells, _)| *cells)
         && cut(b',').is_none_or(|commas| cells >= commas)

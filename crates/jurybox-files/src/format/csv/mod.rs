@@ -1,4 +1,4 @@
-//! CSV: columns from the header, rows parsed in parallel blocks that end at a record's end.
+//! CSV: columns are named by the header, and rows are parsed in parallel blocks of whole records.
 
 mod cells;
 mod header;
@@ -160,7 +160,7 @@ impl StoredRow {
     }
 }
 
-/// The error for a text whose first two records do not end within the maximum length.
+/// The error for a text whose first two records are longer than the maximum length.
 fn too_long(path: &Path, text: &[u8]) -> Error {
     let (path, place) = (path.to_path_buf(), RowPosition::Line(1));
     match memchr(b'"', text) {
@@ -169,7 +169,8 @@ fn too_long(path: &Path, text: &[u8]) -> Error {
     }
 }
 
-/// The columns named by the header, each with its kind detected from the first rows.
+/// The columns named by the header, each with its kind as detected from the first rows. Errors if
+/// there are no rows.
 fn columns(input: &InputFile, begun: &InputStart, header: &Header) -> Result<Vec<ColumnInfo>, Error> {
     let notation = input.reading.notation();
     let mut looks: Vec<ColumnDetector> = header.names.iter().map(|_| ColumnDetector::default()).collect();
@@ -181,7 +182,8 @@ fn columns(input: &InputFile, begun: &InputStart, header: &Header) -> Result<Vec
     for _ in 0..ROWS {
         let end = match record_end(rest, at, header.delimiter) {
             Some(end) => end,
-            // The last row of a file may lack its line end; that of a longer file was cut off here.
+            // Without a line end, this is the file's last row if all was read, else a part of a
+            // row.
             None if begun.whole && at < rest.len() => rest.len(),
             None => break,
         };

@@ -1,7 +1,7 @@
 //! Parsing a block of CSV records into scores.
 //!
-//! A block without quotes, as nearly every block of scores is, is parsed in one pass that reads
-//! numbers in place and only the requested columns. A block with quotes is parsed cell by cell.
+//! A block without quotes is parsed in one pass: plain numbers are read in place, and columns that
+//! are not requested are skipped. In a block with quotes, cells are unquoted before they are read.
 
 use super::cells::cells;
 use crate::cell_number::{LIMIT, Notation};
@@ -39,7 +39,7 @@ struct RecordParser<'a> {
     path: &'a Path,
     delimiter: u8,
     plan: &'a ScanPlan,
-    /// By column: whether its numbers need no special notation, so that the fast parser applies.
+    /// For each column, whether its numbers are in plain notation, so that the fast parser applies.
     plain: Vec<bool>,
     scores: Vec<f64>,
     batch: &'a mut Batch,
@@ -47,8 +47,8 @@ struct RecordParser<'a> {
 }
 
 impl RecordParser<'_> {
-    /// Calls `record` for every record of a block and skips blank lines. `record` returns where the
-    /// next one starts.
+    /// Calls `record` with the start of every record of a block; skips blank lines. `record`
+    /// returns where the next record starts.
     #[inline]
     fn records(
         &mut self,
@@ -70,7 +70,8 @@ impl RecordParser<'_> {
         Ok(())
     }
 
-    /// Parses the record at `start` in a block without quotes; returns where the next one starts.
+    /// Parses the record at `start` in a block without quotes; returns where the next record
+    /// starts.
     #[inline]
     fn unquoted_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         self.open_row(start);
@@ -88,7 +89,7 @@ impl RecordParser<'_> {
                 }
                 end
             };
-            // A record ends after its last cell and nowhere else. The last line may lack its line
+            // A record must end after its last cell, and only there. The last line may lack a line
             // end.
             let ended = block.get(end).is_none_or(|&byte| byte == b'\n');
             if ended != (column == last) {
@@ -100,7 +101,7 @@ impl RecordParser<'_> {
         Ok(at)
     }
 
-    /// The number at `at`, and where its cell ends.
+    /// The number in the cell that starts at `at`, and the position where the cell ends.
     #[inline]
     fn unquoted_number(&mut self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
         if self.plain[column]
@@ -121,12 +122,12 @@ impl RecordParser<'_> {
         Ok((self.number(column, without_return(&block[at..end]))?, end))
     }
 
-    /// Parses the record at `start` in a block with quotes; returns where the next one starts.
+    /// Parses the record at `start` in a block with quotes; returns where the next record starts.
     fn quoted_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         let end = match record_end(block, start, self.delimiter) {
             Some(end) => end,
-            // Only the last record of a file may lack its line end. An open quote swallows all that
-            // follows.
+            // Only the last record of a file may lack its line end. After a quote that is never
+            // closed, all remaining text belongs to one cell.
             None if quotes_are_closed(&block[start..], self.delimiter) => block.len(),
             None => {
                 return Err(Error::OpenQuote { path: self.path.into(), place: RowPosition::Line(self.line) });
@@ -156,7 +157,7 @@ impl RecordParser<'_> {
 
     fn open_row(&mut self, start: usize) {
         self.batch.rows += 1;
-        // Missing until a cell is read: an evaluator may have no column here.
+        // NaN until a cell is read: some evaluators may have no column in this file.
         self.scores.resize(self.scores.len() + self.plan.evaluators, f64::NAN);
         if self.plan.records {
             self.batch.starts.push(start);
@@ -220,7 +221,7 @@ fn without_return(cell: &[u8]) -> &[u8] {
     cell.strip_suffix(b"\r").unwrap_or(cell)
 }
 
-/// The length of an empty line at the start of the text; `None` if there is none.
+/// The length of the empty line at the start of a text; `None` if the text starts otherwise.
 fn blank_line(text: &[u8]) -> Option<usize> {
     match text {
         [b'\n', ..] | [b'\r'] => Some(1),
@@ -229,7 +230,7 @@ fn blank_line(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether every quote that the last record of a file opens is closed.
+/// Whether the last record of a file closes every quote that it opens.
 fn quotes_are_closed(record: &[u8], delimiter: u8) -> bool {
     let mut at = 0;
     loop {

@@ -1,4 +1,4 @@
-//! CSV output: a header, then records, with quotes only where needed.
+//! CSV output: a header, then records. Only cells that need quotes have them.
 
 use crate::error::Error;
 use crate::output_rows::OutputRows;

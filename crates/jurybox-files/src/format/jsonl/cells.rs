@@ -1,4 +1,4 @@
-//! Output cells of JSON lines, unchanged from the input.
+//! Cells of JSON lines on their way to an output, kept as the JSON of the input.
 
 use super::parse::{plain, read};
 use crate::cell_number::{Notation, ParsedCell};
@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// Cells as raw JSON; `None` where the key was absent.
+/// One column of cells as raw JSON; `None` where the key was absent.
 #[derive(Debug)]
 pub(super) struct JsonCells {
     pub(super) cells: Vec<Option<Box<RawValue>>>,
@@ -27,7 +27,7 @@ impl FormatCells for JsonCells {
     fn array(&self) -> ArrayRef {
         let cells = self.cells.iter().map(Option::as_deref);
         if let Some(notation) = &self.numeric {
-            // Parsed as on reading: true and false are 1 and 0.
+            // Parsed as on reading: true and false become 1 and 0.
             let number = |raw: &RawValue| match read(notation, raw.get()) {
                 ParsedCell::Number(value) => Some(value),
                 _ => None,

@@ -1,4 +1,5 @@
-//! The fields of a JSON object, with dotted names for those of nested objects.
+//! The fields of a JSON object. A field of a nested object has a dotted name, such as
+//! `scores.spam`.
 
 use crate::format::MOST_COLUMNS;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -7,10 +8,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// The keys of one object, each with its raw value.
+/// The keys of one object, each with its raw JSON value.
 pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
-/// Reads the keys and values of one object.
+/// Reads the keys and values of one object. Errors on a repeated key and on too many keys.
 pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
     struct FieldsVisitor;
     impl<'de> Visitor<'de> for FieldsVisitor {
@@ -40,7 +41,7 @@ pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
     Ok(fields)
 }
 
-/// A key, borrowed from the text where it holds no escapes.
+/// A key, borrowed from the text if it has no escapes.
 #[derive(serde::Deserialize)]
 struct JsonKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -49,8 +50,8 @@ pub(super) fn is_object(value: &RawValue) -> bool {
     value.get().starts_with('{')
 }
 
-/// The path of keys to the field `name`. A key that itself contains dots has precedence over a
-/// path.
+/// The path of keys to the field `name`, or `None`. A key that itself contains dots is preferred to
+/// a path of that name.
 pub(super) fn find(fields: &Fields<'_>, name: &str) -> Option<Vec<String>> {
     if fields.iter().any(|(key, _)| key == name) {
         return Some(vec![name.into()]);
@@ -64,14 +65,15 @@ pub(super) fn find(fields: &Fields<'_>, name: &str) -> Option<Vec<String>> {
     })
 }
 
-/// The value at the end of a path of keys.
+/// The value at the end of a path of keys, or `None`.
 pub(super) fn at<'a>(fields: &Fields<'a>, way: &[String]) -> Option<&'a RawValue> {
     let (first, rest) = way.split_first()?;
     let (_, value) = fields.iter().find(|(key, _)| key == first)?;
     if rest.is_empty() { Some(value) } else { at(&self::fields(value.get().as_bytes()).ok()?, rest) }
 }
 
-/// The paths to the columns as a tree: the column that ends at this key, and the branches by key.
+/// The paths to all columns as a tree, with one node per key. `column` is the column whose path
+/// ends at the node's key, and `on` has the nodes of the keys below it.
 #[derive(Debug, Default)]
 pub(super) struct FieldPaths {
     pub(super) column: Option<usize>,
@@ -79,7 +81,7 @@ pub(super) struct FieldPaths {
 }
 
 impl FieldPaths {
-    /// Adds the path to a column.
+    /// Adds the path `way` to a column.
     pub(super) fn add(&mut self, way: &[String], column: usize) {
         match way.split_first() {
             None => self.column = Some(column),

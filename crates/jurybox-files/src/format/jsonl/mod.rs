@@ -1,4 +1,4 @@
-//! JSON lines: one object per line, with the keys of the first lines as columns.
+//! JSON lines: one object per line. Columns are the keys, which are detected from the first lines.
 
 mod cells;
 mod fields;
@@ -36,7 +36,7 @@ pub(super) const ABOUT: FormatInfo = FormatInfo {
     create: |aside, name| Ok(Box::new(write::JsonSink::new(aside, name)?)),
 };
 
-/// Nesting depth down to which fields get dotted names.
+/// Maximum number of keys in the dotted name of a detected column.
 const DEEPEST: usize = 16;
 
 /// A file of JSON lines.
@@ -46,7 +46,7 @@ struct JsonLines {
     columns: Vec<ColumnInfo>,
     /// The path of keys to each column.
     ways: Vec<Vec<String>>,
-    /// Whether all lines have been looked at.
+    /// Whether the columns were detected from all lines of the file.
     whole: bool,
 }
 
@@ -61,8 +61,8 @@ impl JsonLines {
         Ok(JsonLines { input, columns, ways, whole })
     }
 
-    /// Converts lines to the columns of `show`. All of them were parsed before, so a line that
-    /// fails here counts as empty.
+    /// Converts lines to the columns of `show`. A line that is not a JSON object would give absent
+    /// cells, but the pass has refused such lines before.
     fn output_rows<'a>(
         &self,
         records: impl ExactSizeIterator<Item = &'a [u8]>,
@@ -93,8 +93,7 @@ impl JsonLines {
         })
     }
 
-    /// Searches the whole file for a field that the first lines do not have; returns its path of
-    /// keys.
+    /// Searches the whole file for a field that its first lines lack. Returns its path of keys.
     fn find_late_field(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let last = name.rsplit('.').next().unwrap_or(name);
         let mut cut = self.units(&Arc::default())?;
@@ -150,8 +149,8 @@ impl RowSource for JsonLines {
         memchr_iter(b'\n', &unit.text).count() as u64
     }
 
-    /// A key may first appear below the lines that were looked at. A file is searched for it; a
-    /// stream cannot be, so the key is accepted unseen.
+    /// Adds a column whose key first appears after the lines used for detection. A file is searched
+    /// for the key. A stream cannot be searched, so its key is accepted unseen.
     fn add_column(&mut self, name: &str) -> Result<(), Error> {
         if self.whole || self.columns.iter().any(|found| found.name == name) {
             return Ok(());
@@ -200,7 +199,7 @@ fn has_complete_line(text: &[u8]) -> bool {
     parse::lines(text).next().is_some_and(|(_, _, line)| line.ends_with(b"\n"))
 }
 
-/// The columns, the path of keys to each, and whether the lines looked at are all of the file.
+/// The columns, the path of keys to each, and whether they were detected from all lines.
 type JsonColumns = (Vec<ColumnInfo>, Vec<Vec<String>>, bool);
 
 /// Detects the columns and their kinds from the first lines. Fields of nested objects get dotted
@@ -210,7 +209,7 @@ fn columns(input: &InputFile, begun: &InputStart) -> Result<JsonColumns, Error> 
     let mut head = JsonHead { notation: input.reading.notation(), ..JsonHead::default() };
     let mut lines = parse::lines(&begun.text);
     for (number, _, line) in lines.by_ref().take(ROWS) {
-        // The last line of a file may lack its line end; that of a longer file was cut off here.
+        // Without a line end, this is the file's last line if all was read, else a part of a line.
         if !line.ends_with(b"\n") && !begun.whole {
             break;
         }
@@ -270,14 +269,15 @@ struct JsonHead {
 }
 
 impl JsonHead {
-    /// Adds the fields of an object whose own path of keys is `before`.
+    /// Adds the fields of an object and of the objects within it. `before` is the path of keys to
+    /// the object.
     fn see(&mut self, fields: &fields::Fields<'_>, before: &[String], path: &Path) -> Result<(), Error> {
         for (key, value) in fields {
             let way = [before, &[key.to_string()]].concat();
             let name = way.join(".");
             let column = match self.by_name.get(&name) {
                 Some(&column) if self.ways[column] == way => column,
-                // A key that itself contains dots has precedence over a path.
+                // A key that itself contains dots is preferred to a path of that name.
                 Some(_) if way.len() > 1 => continue,
                 Some(&column) => {
                     self.ways[column].clone_from(&way);
@@ -312,8 +312,7 @@ impl ColumnDetector {
         match text.as_bytes().first() {
             Some(b'"') => self.see(parse::plain(text).as_bytes(), notation),
             Some(b'[' | b'{') => self.see_odd(),
-            // Read as text, as in CSV: a column of nothing but `true` is then recognised as
-            // constant.
+            // As text, like in CSV, so that a column of `true` alone counts as one word.
             Some(b't' | b'f') => self.see(text.as_bytes(), notation),
             _ => self.see_stored(parse::read(notation, text)),
         }

@@ -13,12 +13,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-/// The parser's message without its line number, which is always 1: each line is parsed alone.
+/// The parser's message without `line 1`, which has no meaning, because each line is parsed alone.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at character ")
 }
 
-/// The lines of a block that are not blank, each with its number from 1 and its start.
+/// The lines of a block that are not blank, each with its number from 1 and its start in bytes.
 pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     let mut at = 0;
     let mut number = 0;
@@ -41,11 +41,11 @@ pub(super) struct WantedFields<'a> {
     pub(super) path: &'a Path,
     /// The paths to all known columns, requested or not.
     pub(super) ways: &'a FieldPaths,
-    /// How a position is named: a line, or a row of a JSON array.
+    /// Makes a position from a number: a line, or a row of a JSON array.
     pub(super) place: fn(u64) -> RowPosition,
 }
 
-/// Parses the lines of a block.
+/// Parses the lines of a block. Line numbers in errors count from 1 at the block's start.
 pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], plan: &ScanPlan) -> Result<Batch, Error> {
     let path = wanted.path;
     if let Err(bad) = std::str::from_utf8(block) {
@@ -121,8 +121,8 @@ pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], plan: &ScanPlan) ->
     Ok(batch)
 }
 
-/// Reads a JSON value as a number: numbers, null, true, false, and strings that hold a number as a
-/// text cell may.
+/// Reads a JSON value as a number. `null` is missing, `true` is 1 and `false` is 0; a string is
+/// read like a text cell; arrays and objects are not numbers.
 pub(super) fn read(notation: &Notation, text: &str) -> ParsedCell {
     match text.as_bytes().first() {
         Some(b'"') => notation.read(plain(text).as_bytes()),
@@ -130,7 +130,7 @@ pub(super) fn read(notation: &Notation, text: &str) -> ParsedCell {
         Some(b't') => ParsedCell::Number(1.0),
         Some(b'f') => ParsedCell::Number(0.0),
         Some(b'n') | None => ParsedCell::Missing,
-        // JSON numbers always have a decimal point, whatever decimal mark was set for text.
+        // JSON numbers have a decimal point, whatever decimal mark the user set for text.
         Some(_) => match cell_number::parse(text.as_bytes()) {
             ParsedCell::Number(value) if notation.na.is_missing(value) => ParsedCell::Missing,
             cell => cell,
@@ -138,7 +138,7 @@ pub(super) fn read(notation: &Notation, text: &str) -> ParsedCell {
     }
 }
 
-/// A JSON value as text: strings without quotes, null as empty text, the rest as written.
+/// A JSON value as text: strings without quotes, null as empty text, other values as written.
 pub(super) fn plain(text: &str) -> String {
     if text == "null" {
         return String::new();
@@ -151,7 +151,7 @@ struct FieldVisitor<'w, 'c, 'de> {
     ways: &'w FieldPaths,
     plan: &'w ScanPlan,
     cells: &'c mut [Option<&'de RawValue>],
-    /// Receives each key that is not a column.
+    /// Receives each unknown key of the object, and those that `visit_nested` reports.
     stranger: &'c mut dyn FnMut(&str),
 }
 
@@ -204,8 +204,8 @@ impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
     }
 }
 
-/// Collects the requested values of a nested object, whose dotted name is given. Numbers under
-/// unknown keys are passed to `stranger`.
+/// Collects the requested values of a nested object with the dotted name `name`. `stranger`
+/// receives the dotted names of unknown keys whose values are numbers.
 fn visit_nested<'de>(
     ways: &FieldPaths,
     plan: &ScanPlan,
@@ -231,7 +231,7 @@ fn visit_nested<'de>(
 }
 
 impl FieldPaths {
-    /// Whether a requested column lies below this key.
+    /// Whether any requested column lies below this key.
     fn wants(&self, plan: &ScanPlan) -> bool {
         let wanted = |way: &FieldPaths| way.column.is_some_and(|column| plan.uses[column] != ColumnUse::Skip);
         self.on.values().any(|way| wanted(way) || way.wants(plan))

@@ -30,7 +30,7 @@ impl TableSink for JsonSink {
     }
 }
 
-/// Appends one row as a JSON object. Missing columns are omitted.
+/// Appends one row as a JSON object. Keys that the row does not have are omitted.
 fn record(out: &mut String, output: &OutputRows, row: usize) {
     out.push('{');
     let mut first = true;

@@ -1,7 +1,7 @@
 //! Tables in memory: Arrow record batches, either all at hand or from a stream.
 //!
-//! Batch boundaries never influence a result: small batches are joined and large ones split. Only
-//! the requested columns are read, and doubles and floats are not copied.
+//! Large batches are split; small batches of a table at hand are joined. Only requested columns are
+//! read. Doubles and floats without nulls are usually not copied.
 
 mod stream;
 
@@ -24,13 +24,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The name of a table in memory in messages.
+/// The path that messages show for a table in memory.
 pub(crate) const NAME: &str = "table in memory";
 
-/// Rows per unit of work.
+/// Maximum number of rows per unit of work.
 const UNIT_ROWS: usize = 1 << 16;
 
-/// Rows per batch, so that its columns stay in the cache while they are used.
+/// Maximum number of rows per batch, so that its columns stay in the cache while they are used.
 const BATCH: usize = 1 << 13;
 
 /// A table whose record batches are all at hand.
@@ -40,7 +40,7 @@ pub(crate) struct MemoryTable {
     /// The number of each batch's first row, followed by the total number of rows.
     firsts: Vec<usize>,
     columns: Vec<ColumnInfo>,
-    /// Approximate bytes per row.
+    /// Approximate bytes per row, for progress.
     width: u64,
     /// The name shown in messages.
     path: PathBuf,
@@ -72,12 +72,12 @@ impl MemoryTable {
         MemoryTable { path: path.into(), ..self }
     }
 
-    /// Up to `rows` rows from row `start` on: each piece is a batch, its first row, and a number of
-    /// rows.
+    /// The rows from `start` on, up to `rows` of them, as pieces of the table's batches. A piece is
+    /// a batch, the number of its first row in that batch, and a number of rows.
     fn pieces(&self, start: usize, rows: usize) -> Vec<(&RecordBatch, usize, usize)> {
         let end = start + rows;
-        // The last batch that starts at or before the row contains it; batches before it that start
-        // there too are empty.
+        // The last batch that starts at or before row `start` contains that row. Earlier batches
+        // with the same start are empty.
         let mut at = self.firsts.partition_point(|&first| first <= start).saturating_sub(1);
         let (mut row, mut pieces) = (start, Vec::new());
         while row < end && at < self.batches.len() {
@@ -140,7 +140,8 @@ impl RowSource for MemoryTable {
     fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
         let RowRange { start, rows, .. } = unit.range;
         let mut row = 0;
-        // A batch ends where an input batch ends, but small input batches are joined.
+        // A piece of at least half a batch is parsed alone, without a copy. Smaller ones are
+        // joined.
         while row < rows {
             let mut pieces = self.pieces(start + row, BATCH.min(rows - row));
             if pieces[0].2 >= BATCH / 2 {
@@ -209,8 +210,8 @@ fn whole(part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Er
     Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 
-/// Errors unless a batch has the names and types of the schema. Nullability and metadata may
-/// differ.
+/// Errors unless a batch has the names and types of the schema, in the same order. Nullability and
+/// metadata may differ.
 fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), Error> {
     let about = |schema: &SchemaRef| {
         let fields = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
@@ -223,7 +224,8 @@ fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), 
     Err(Error::Arrow { path: NAME.into(), reason })
 }
 
-/// The units of a pass over selected row ranges, in reverse order so that the next one is last.
+/// The units of a pass over selected row ranges. The list is in reverse order: the next one is
+/// last.
 struct SelectedRanges(Vec<Range<u64>>);
 
 impl UnitReader for SelectedRanges {

@@ -1,4 +1,4 @@
-//! A table read once from a stream of record batches, with memory bounded by the batch.
+//! A table read once from a stream of record batches, which are not kept.
 
 use super::{NAME, parse, row_bytes, same_columns, whole};
 use crate::cell_number::Notation;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type BatchReader = Box<dyn RecordBatchReader + Send>;
 
-/// A stream of record batches; it can be read once.
+/// A stream of record batches, for a single pass.
 pub(crate) struct BatchStream {
     reader: Mutex<Option<BatchReader>>,
     schema: SchemaRef,
@@ -28,7 +28,7 @@ pub(crate) struct BatchStream {
 }
 
 impl BatchStream {
-    /// Reads the first batches to detect the column kinds; the pass begins with those batches.
+    /// Reads the first batches to detect the column kinds. The pass starts with these batches.
     pub(crate) fn new(mut reader: BatchReader, notation: &Notation) -> Result<BatchStream, Error> {
         let schema = reader.schema();
         let mut columns = arrow::columns(Path::new(NAME), &schema)?;
@@ -119,7 +119,7 @@ impl RowSource for BatchStream {
     }
 }
 
-/// The units of a pass over a stream: its batches, with large ones split.
+/// The units of a pass over a stream: its batches, of which large ones are split.
 struct StreamUnits<'a> {
     reader: BatchReader,
     schema: &'a SchemaRef,

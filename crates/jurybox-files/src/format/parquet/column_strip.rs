@@ -1,4 +1,5 @@
-//! Reading a unit column by column from its pages, and assembling batches of rows.
+//! Reading a unit of a Parquet file column by column from its pages, and assembling batches of
+//! rows.
 
 use super::page_memory::PageMemory;
 use super::pages::PageNumbers;
@@ -13,14 +14,16 @@ use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, begin_sums};
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// The numbers of one column over a unit, in parts, and the number of rows used of the first part.
+/// The numbers of one column over a unit, in parts. `used` counts the rows of the first part that
+/// batches have used.
 struct ColumnStrip {
     column: usize,
     parts: VecDeque<NumberColumn>,
     used: usize,
 }
 
-/// Reads a unit column by column from its pages. A batch ends where a page of any column ends.
+/// Reads a unit column by column from its pages. A batch ends where a page of any column ends, or
+/// after [`BATCH`] rows.
 pub(super) fn read(
     path: &Path,
     pages: Vec<(usize, PageNumbers)>,
@@ -31,7 +34,7 @@ pub(super) fn read(
 ) -> Result<(), Error> {
     let mut sums = std::mem::take(&mut memory.sums);
     if let Some(form) = &plan.form {
-        // Without a column for every evaluator, each sum lacks a term and is missing.
+        // If an evaluator has no column, every sum lacks a term, and the value is missing.
         let begin = if plan.lacks_a_score() { f64::NAN } else { 0.0 };
         begin_sums(&mut sums, form, range.rows, begin);
     }
@@ -39,7 +42,7 @@ pub(super) fn read(
     for (column, mut pages) in pages {
         let (mut row, mut parts) = (0, VecDeque::new());
         while let Some(part) = guarded(|| pages.next(memory)).map_err(|e| broken(path, &e))? {
-            // Summed and checked while the page is still in the cache.
+            // Summed and checked at once, while the page is in the cache.
             let bad = match plan.term(column) {
                 Some((form, evaluator)) => {
                     part.add_to(form, evaluator, &mut sums[form.lane(evaluator)][row..])
@@ -97,7 +100,7 @@ fn place(numbers: NumberColumn, what: ColumnUse, scores: &mut [Option<NumberColu
         ColumnUse::Score { evaluator, sign } => scores[evaluator] = Some(numbers.signed(sign)),
         ColumnUse::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
         ColumnUse::Probability => batch.probabilities = numbers.into_vec(),
-        // Unreachable: `pages` leaves these columns to the Arrow reader.
+        // Unreachable: `ParquetInput::pages` leaves such columns to the Arrow reader.
         ColumnUse::Skip
         | ColumnUse::Group { .. }
         | ColumnUse::Key

@@ -11,14 +11,16 @@ use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use ::parquet::file::statistics::Statistics;
 use arrow_array::RecordBatch;
 
-/// Bytes, summed over all columns, of the rows that are looked at.
+/// Approximate limit of the uncompressed bytes of the rows used for detection, over all columns
+/// read.
 const SAMPLE_BYTES: i64 = 1 << 24;
 
-/// The minimum number of rows that are looked at, however long their text is.
+/// The minimum number of rows used for detection, however long their text is; a file may have
+/// fewer.
 const MIN_ROWS: usize = 32;
 
-/// Sets the column kinds from the first rows. Read errors are left to the pass, which meets them
-/// again.
+/// Sets the column kinds from the first rows, or from the statistics of the first row group. Read
+/// errors are ignored here, because the pass meets them again.
 pub(super) fn look(columns: &mut [ColumnInfo], from: &ParquetInput<'_>, notation: &Notation) {
     let groups = from.metadata.metadata().row_groups();
     for (column, found) in columns.iter_mut().enumerate() {
@@ -55,7 +57,7 @@ pub(super) fn look(columns: &mut [ColumnInfo], from: &ParquetInput<'_>, notation
     arrow::look(columns, batches.iter(), notation);
 }
 
-/// The number of rows to look at, given the sizes of these columns.
+/// The number of rows used for detection, given the sizes of these columns.
 fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[usize]) -> usize {
     let chunks = wanted.iter().filter_map(|&column| chunk(metadata, group, column));
     let bytes: i64 = chunks.map(|chunk| chunk.uncompressed_size().max(0)).fold(0, i64::saturating_add);
@@ -63,9 +65,10 @@ fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[u
     usize::try_from(SAMPLE_BYTES / each.max(1)).unwrap_or(ROWS).clamp(MIN_ROWS, ROWS)
 }
 
-/// The minimum and maximum of a column whose statistics show a fraction and no missing value.
+/// The minimum and maximum of a column in a row group, by its statistics. `None` unless one of the
+/// two has decimals and the column has no missing value.
 ///
-/// Such a column holds measurements, not identifiers, so that its cells need not be looked at.
+/// Such a column holds measurements, not identifiers, so that its cells are not needed.
 fn range_of_fractions(
     metadata: &ArrowReaderMetadata,
     group: &RowGroupMetaData,
@@ -84,14 +87,14 @@ fn range_of_fractions(
     (broken(least) || broken(greatest)).then_some((least, greatest))
 }
 
-/// Whether the statistics say that a column has no value in a row group.
+/// Whether the statistics say that a column has only nulls in a row group.
 pub(super) fn is_empty(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, column: usize) -> bool {
     let nulls = chunk(metadata, group, column).and_then(ColumnChunkMetaData::statistics);
     let nulls = nulls.and_then(Statistics::null_count_opt);
     nulls.is_some() && nulls == u64::try_from(group.num_rows()).ok()
 }
 
-/// Metadata of a flat column; `None` for a nested one.
+/// Metadata of a flat column in a row group; `None` for a nested column.
 fn chunk<'a>(
     metadata: &ArrowReaderMetadata,
     group: &'a RowGroupMetaData,

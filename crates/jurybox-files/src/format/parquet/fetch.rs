@@ -6,8 +6,8 @@ use crate::error::Error;
 use ::parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use arrow_array::RecordBatch;
 
-/// Reads some columns of the given rows, whose numbers must ascend. Row groups are spread over the
-/// threads.
+/// Reads some columns of the given rows, whose numbers must ascend strictly. Each thread reads some
+/// of the row groups.
 pub(super) fn rows(
     from: &ParquetInput<'_>,
     columns: &[usize],

@@ -1,4 +1,4 @@
-//! Parquet: read by position, one range of a row group at a time, and only the requested columns.
+//! Parquet: only the requested columns are read, one range of rows within a row group at a time.
 
 mod column_strip;
 mod detect;
@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) const ABOUT: FormatInfo = FormatInfo {
     endings: &["parquet", "pq"],
     begins: |text| text.starts_with(b"PAR1"),
-    // A pipe cannot be read: the metadata stands at the end of the file.
+    // A stream must be copied to disk first: the metadata is at the end of the file.
     streams: false,
     open: |input| Ok(Box::new(Parquet::open(input)?)),
     create: |aside, _| Ok(Box::new(write::ParquetSink::new(aside))),
@@ -69,7 +69,7 @@ impl Parquet {
         Ok(Parquet { input, file, metadata, columns })
     }
 
-    /// The columns whose scores hold their values exactly, each with its evaluator.
+    /// The columns that can be restored from the kept scores, each with its evaluator's position.
     fn kept_as_scores(&self, show: &OutputColumns<'_>) -> Vec<(usize, usize)> {
         let fields = self.metadata.schema().fields().iter().enumerate();
         let kept = fields.filter(|(_, field)| arrow::fits_a_number(field.data_type()));
@@ -143,7 +143,7 @@ impl RowSource for Parquet {
         Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
     }
 
-    /// Reads the rows but for columns that equal the kept scores, which are restored from those.
+    /// Reads the rows, except for columns that can be restored from the kept scores.
     fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         let without = rows.iter().any(|row| row.scores.is_empty());
         let kept = if without { Vec::new() } else { self.kept_as_scores(show) };

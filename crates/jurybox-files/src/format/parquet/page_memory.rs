@@ -1,7 +1,7 @@
 //! A per-thread pool of memory for decompressed pages.
 //!
-//! A page is about a megabyte. The kernel needs more time to clear fresh memory for it than scoring
-//! takes, so the memory of a page returns to the pool when its last reference is dropped.
+//! Fresh memory for large pages is slow, because the kernel clears it first. So the memory of a
+//! page returns to the pool when its last reference is dropped.
 
 use ::parquet::errors::{ParquetError, Result};
 use bytes::Bytes;
@@ -53,8 +53,8 @@ impl PageMemory {
         Ok(Bytes::from_owner(PooledBytes { bytes, free: self.free.clone() }))
     }
 
-    /// Takes memory for `size` bytes: the smallest buffer that is large enough, or the largest,
-    /// grown.
+    /// Takes memory for `size` bytes from the pool: the smallest buffer that is large enough, else
+    /// the largest one, which grows. Without any, memory is allocated.
     fn free(&self, size: usize) -> Vec<u8> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let fit = |at: &usize| {

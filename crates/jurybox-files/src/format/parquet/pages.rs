@@ -1,8 +1,9 @@
-//! Decoder for the pages of numeric Parquet columns, without a copy where values are contiguous.
+//! Decoder for the pages of numeric Parquet columns. Doubles and floats in the plain encoding,
+//! without missing values, are not copied.
 //!
-//! It handles flat columns of doubles, floats and integers in the plain and dictionary encodings,
-//! the usual ones for scores. All other columns are read through Arrow arrays. Format:
-//! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
+//! It handles flat columns of doubles, floats and 32-bit and 64-bit signed integers in the plain
+//! and dictionary encodings. A unit with a requested column of any other kind is read through Arrow
+//! arrays. Format: <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
 use super::page_memory::PageMemory;
 use super::positioned_file::PositionedFile;
@@ -21,23 +22,23 @@ pub(super) struct PageNumbers {
     reader: SerializedPageReader<PositionedFile>,
     physical: Type,
     optional: bool,
-    /// Whether pages are decompressed (zstd) here; with other compressions the reader decompresses
-    /// them.
+    /// Whether pages are compressed by zstd and decompressed here. With any other compression, the
+    /// reader decompresses them.
     packed: bool,
-    /// Upper bound of a page's size in bytes: that of the column, and of the values, levels and
-    /// indices of all rows.
+    /// Upper bound of a decompressed page's size in bytes: the smaller of the column's size and
+    /// 24 bytes per row plus 64 KiB.
     largest: usize,
     dictionary: Vec<f64>,
     /// Rows of the row group, an upper bound for the rows of a page.
     rows: usize,
-    /// Rows left to skip, and rows left to return after that.
+    /// Rows still to skip before the range starts; `left` counts the rows still to return.
     skip: usize,
     left: usize,
 }
 
 impl PageNumbers {
-    /// Opens `left` rows of a column after skipping `skip`. `None` if its pages cannot be decoded
-    /// here.
+    /// Opens a column to read `left` rows after the first `skip` ones of a row group. `None` if its
+    /// pages cannot be decoded here.
     pub(super) fn open(
         file: &Arc<PositionedFile>,
         metadata: &ArrowReaderMetadata,
@@ -72,7 +73,7 @@ impl PageNumbers {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         let whole = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
         let packed = matches!(chunk.compression(), Compression::ZSTD(_));
-        // With compression declared as none, the reader returns compressed pages.
+        // The reader leaves pages compressed if the metadata declares no compression.
         let as_they_are = || chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build();
         let chunk = if packed { &as_they_are()? } else { chunk };
         let reader = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
@@ -94,7 +95,7 @@ impl PageNumbers {
         while self.left > 0 {
             let Some(about) = self.reader.peek_next_page()? else { return Err(ended()) };
             match about.num_rows.or(about.num_levels) {
-                // Skipped without decompressing it.
+                // The page lies before the range: it is skipped without decompressing it.
                 Some(rows) if !about.is_dict && rows <= self.skip => {
                     self.reader.skip_next_page()?;
                     self.skip -= rows;
@@ -114,7 +115,7 @@ impl PageNumbers {
         Ok(None)
     }
 
-    /// Reads the numbers of the next data page.
+    /// Reads the numbers of the next data page, and the dictionary if that comes before it.
     fn load(&mut self, memory: &mut PageMemory) -> Result<NumberColumn> {
         loop {
             let Some(page) = self.reader.get_next_page()? else { return Err(ended()) };
@@ -178,7 +179,7 @@ impl PageNumbers {
         if self.packed { memory.unpacked(&bytes, self.largest) } else { Ok(bytes) }
     }
 
-    /// Decodes dictionary indices to numbers.
+    /// Replaces dictionary indices by the numbers of the dictionary.
     fn looked_up(&self, bytes: &[u8], count: usize) -> Result<NumberColumn> {
         let mut list = Vec::with_capacity(count);
         let mut unknown = false;
@@ -214,7 +215,7 @@ fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<NumberColumn> {
     })
 }
 
-/// Spreads the present numbers over `count` rows by definition level, with NaN for the gaps.
+/// Spreads `numbers` over `count` rows. A row of definition level 0 has no number and gets NaN.
 fn with_gaps(levels: &[u8], count: usize, numbers: &NumberColumn) -> Result<NumberColumn> {
     let mut list = Vec::with_capacity(count);
     let mut used = 0;
@@ -229,7 +230,8 @@ fn with_gaps(levels: &[u8], count: usize, numbers: &NumberColumn) -> Result<Numb
     Ok(NumberColumn::Own(list))
 }
 
-/// Decodes Parquet's RLE/bit-packing hybrid: calls `each` with every value and its repetitions.
+/// Decodes Parquet's RLE/bit-packing hybrid. Calls `each` with every value and how often it
+/// repeats.
 fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
     let short = || damaged("a page ends within its levels or indices");
     if width > 32 {
@@ -262,7 +264,7 @@ fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usi
             each(value, times);
             left -= times;
         } else {
-            // Eight values per group; the last ones may be padding.
+            // Values are packed in groups of eight; the last ones may be padding.
             let length = times.checked_mul(usize::from(width)).ok_or_else(short)?;
             let (packed, rest) = bytes.split_at_checked(length.min(bytes.len())).ok_or_else(short)?;
             bytes = rest;
@@ -286,7 +288,7 @@ fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usi
     Ok(())
 }
 
-/// A slice of a page; errors if the page is too short.
+/// The bytes `from..to` of a page; errors if the page is too short.
 fn within(bytes: &Bytes, from: usize, to: usize) -> Result<Bytes> {
     if to <= bytes.len() { Ok(bytes.slice(from..to)) } else { Err(damaged("a page ends within its levels")) }
 }
@@ -315,9 +317,9 @@ mod tests {
         let packed = [0b0000_0011, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         assert_eq!(expanded(&packed, 3, 8).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(expanded(&packed, 3, 5).unwrap(), [0, 1, 2, 3, 4]);
-        // Five times 300 in two bytes, then the packed values.
+        // A run: the header 10 means five repetitions, and 300 takes two bytes.
         assert_eq!(expanded(&[10, 44, 1], 9, 5).unwrap(), [300; 5]);
-        // Truncated, zero repetitions, an endless header.
+        // Truncated twice, zero repetitions, empty, and a header without end.
         for bad in [&packed[..3], &[10, 44], &[0, 0, 0], &[], &[0xff; 12]] {
             assert!(expanded(bad, 9, 8).is_none(), "{bad:?}");
         }

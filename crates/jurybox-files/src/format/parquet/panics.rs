@@ -1,4 +1,4 @@
-//! Errors for unreadable Parquet files, including panics of the Parquet reader.
+//! Errors for unreadable Parquet files, including panics of the Parquet library.
 
 use super::positioned_file::PositionedFile;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Runs a read and converts a panic to an error: on some damaged files the Parquet reader panics.
+/// Runs a read and converts a panic to an error: the Parquet library panics on some damaged files.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let damaged = |_| Err(ParquetError::General("the file is damaged".into()));
     let before = GUARDED.replace(true);
@@ -37,8 +37,8 @@ pub fn panic_is_caught() -> bool {
     GUARDED.get()
 }
 
-/// The error for a failed read: a file that starts as Parquet but lacks the closing mark is
-/// truncated.
+/// The error for a file that cannot be opened. A file that starts as Parquet, but lacks the mark at
+/// its end, is truncated.
 pub(super) fn unreadable(path: &Path, file: &PositionedFile, error: &ParquetError) -> Error {
     let mark = |at: u64| file.get_bytes(at, 4).ok().is_some_and(|bytes| *bytes == *b"PAR1");
     if mark(0) && !mark(file.len().saturating_sub(4)) {
@@ -47,7 +47,7 @@ pub(super) fn unreadable(path: &Path, file: &PositionedFile, error: &ParquetErro
     broken(path, error)
 }
 
-/// The error of an unreadable Parquet file.
+/// The error for a Parquet file that cannot be read.
 pub(super) fn broken(path: &Path, error: &impl ToString) -> Error {
     Error::Parquet { path: path.into(), reason: error.to_string() }
 }

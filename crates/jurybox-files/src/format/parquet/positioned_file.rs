@@ -1,4 +1,4 @@
-//! Positioned reads from a file that many threads share.
+//! Reads at given positions of a file that many threads share.
 
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-/// A shared file handle with the file's length. It has no read position that threads could disturb.
+/// A shared file handle with the file's length. Every reader has its own position.
 #[derive(Debug, Clone)]
 pub(super) struct PositionedFile {
     file: Arc<File>,

@@ -1,4 +1,4 @@
-//! Row ranges of a Parquet file: cutting row groups into units, and reading one of them.
+//! Units of a Parquet file: cutting row groups into ranges of rows, and reading one range.
 
 use super::column_strip;
 use super::detect;
@@ -20,14 +20,14 @@ use std::sync::Arc;
 
 /// Minimum number of rows per unit of work, unless the row group is smaller.
 const RANGE_ROWS: usize = 1 << 17;
-/// Rows decoded at a time, so that their columns stay in the cache.
+/// Maximum number of rows decoded at a time, so that their columns stay in the cache.
 pub(super) const BATCH: usize = 1 << 13;
 
 /// Cuts the whole file into units; each gets a share of the file's `size` in bytes.
 pub(super) fn row_ranges(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Vec<RowRange> {
     let mut list = Vec::new();
     let (all, size) = (metadata.metadata().file_metadata().num_rows().max(1) as f64, size.unwrap_or(0));
-    // Cumulative bytes at a row, so that the shares add up to the file.
+    // The bytes of all rows before `row`, so that the units' shares add up to the file's size.
     let until = |row: usize| (size as f64 * (row as f64 / all)).round() as u64;
     let mut first = 0;
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
@@ -46,7 +46,7 @@ pub(super) fn row_ranges(metadata: &ArrowReaderMetadata, size: Option<u64>) -> V
     list
 }
 
-/// Cuts the given row ranges into units at the ends of row groups.
+/// Cuts the given row ranges where row groups end; each part is a unit.
 pub(super) fn selected_ranges(metadata: &ArrowReaderMetadata, wanted: &[Range<u64>]) -> Vec<RowRange> {
     let (mut list, mut first) = (Vec::new(), 0_u64);
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
@@ -87,7 +87,8 @@ impl ParquetInput<'_> {
         });
         let mut wanted = arrow::wanted(plan);
         if !plan.records {
-            // A watched column whose statistics show no value need not be read.
+            // A column that is only watched for late values need not be read if its statistics show
+            // no value.
             wanted.retain(|&column| {
                 plan.uses[column] != ColumnUse::Watch || !detect::is_empty(self.metadata, group, column)
             });
@@ -116,16 +117,17 @@ impl ParquetInput<'_> {
         }
     }
 
-    /// The pages of the requested columns, if all of them can be decoded directly.
+    /// The pages of the requested columns, or `None` unless all of these can be decoded directly.
     ///
-    /// Evaluators are in their own order, so that sums round as they do in the other formats.
+    /// Scores come in the jury's order of evaluators, so that sums round as they do in other
+    /// formats.
     fn pages(
         &self,
         range: RowRange,
         wanted: &[usize],
         plan: &ScanPlan,
     ) -> Result<Option<Vec<(usize, PageNumbers)>>, ParquetError> {
-        // Pages give numbers, and keys are text even where numbers are stored. Arrays convert them.
+        // Pages give numbers, but keys, ids and the like are text even if numbers are stored.
         if wanted.iter().any(|&column| {
             matches!(
                 plan.uses[column],

@@ -1,4 +1,4 @@
-//! Parquet output.
+//! Parquet output, compressed with zstd.
 
 use crate::error::Error;
 use crate::format::arrow::as_text;
@@ -13,13 +13,14 @@ use parquet::file::properties::WriterProperties;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Bytes in memory after which a row group is written out.
+/// Bytes of rows held in memory after which a row group is written out.
 const LARGEST: usize = 64 << 20;
 
 /// The writer of Parquet tables.
 pub(super) struct ParquetSink {
     path: PathBuf,
-    /// The output file, until the first rows determine the column types.
+    /// The output file. The writer takes it over with the first rows, which determine the column
+    /// types.
     aside: Option<PendingFile>,
     writer: Option<ArrowWriter<PendingFile>>,
 }
@@ -62,7 +63,7 @@ impl TableSink for ParquetSink {
     }
 }
 
-/// Converts columns of types that Parquet lacks to text, as CSV output does.
+/// Converts columns that the Parquet writer cannot store, or common readers cannot read, to text.
 fn with_supported_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     if batch.columns().iter().all(|array| is_supported(array.data_type())) {
         return Ok(batch.clone());
@@ -74,7 +75,7 @@ fn with_supported_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> 
     RecordBatch::try_from_iter_with_nullable(names.zip(arrays).map(|(name, array)| (name, array, true)))
 }
 
-/// Whether Parquet can hold a column of this type.
+/// Whether a column of this type is written as it is.
 fn is_supported(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(..) | DataType::Interval(IntervalUnit::MonthDayNano) => false,
@@ -96,7 +97,7 @@ fn is_supported(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a dictionary of these values can be written, and read back by common Parquet readers.
+/// Whether a dictionary of these values is written as it is: common Parquet readers can read it.
 fn is_supported_dictionary(values: &DataType) -> bool {
     use DataType::{
         Binary, Decimal128, Decimal256, FixedSizeBinary, Float16, Interval, LargeBinary, LargeUtf8, Utf8,
@@ -108,7 +109,8 @@ fn is_supported_dictionary(values: &DataType) -> bool {
     }
 }
 
-/// Converts a Parquet error to ours, unwrapping the operating system's error if there is one.
+/// Converts a Parquet error to one of this crate, with the operating system's error if there is
+/// one.
 fn failed(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {

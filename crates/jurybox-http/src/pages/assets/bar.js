@@ -1,5 +1,5 @@
-// The notice bar of the desk: the connection's state, and what was refused. A note written for a
-// lost item stays here until the reviewer uses or discards it.
+// The notice bar of the desk: the state of the connection, and notices such as refused verdicts. A
+// note written for a lost item stays here until the reviewer uses or discards it.
 
 const STAYS = 15000; // milliseconds
 
@@ -12,7 +12,7 @@ export class Bar {
     this.notice = [];
   }
 
-  // Sets the state of one subject; an empty line clears it. Each subject has a line of its own.
+  // Sets the line of a subject; an empty line removes it.
   state(about, line) {
     if (line === this.lines.get(about)) return;
     if (line) this.lines.set(about, line);
@@ -20,8 +20,8 @@ export class Bar {
     this.draw();
   }
 
-  // Adds a notice, with a note to save if there is one. A notice about an item disappears when
-  // another item is shown. The same text is not shown twice.
+  // Adds a notice, with a note to save if there is one. Without a note, a notice disappears after
+  // 15 seconds, and replaces one with the same text.
   tell(text, note, about) {
     const notice = { text, note: note?.trim(), about };
     this.notice = this.notice.filter((other) => other.note || other.text !== text);
@@ -30,13 +30,13 @@ export class Bar {
     this.draw();
   }
 
-  // Removes notices about items other than the one now shown.
+  // Removes notices about other items than the one now shown, except those that save a note.
   shows(item) {
     this.notice = this.notice.filter((notice) => notice.note || !notice.about || notice.about === item);
     this.draw();
   }
 
-  // Closes all notices but those that save a note.
+  // Closes all notices except those that save a note.
   close() {
     this.notice = this.notice.filter((notice) => notice.note);
     this.draw();

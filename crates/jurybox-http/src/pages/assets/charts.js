@@ -1,7 +1,7 @@
 // Charts by pointer and arrow keys: a crosshair with all values, and the selection of a time range.
 //
-// A chart carries its data in strips: position, time and the height of each line. The narrow
-// drawing of a chart has no strips; it uses relative positions of the wide one.
+// A chart carries its data in strips: position, time and the height of each line. Only the wide
+// drawing of a chart has strips; the narrow one is drawn by relative positions.
 import { clockOf } from "./times.js";
 
 const NS = "http://www.w3.org/2000/svg";
@@ -34,7 +34,7 @@ function strips(plot) {
   return plot.strips;
 }
 
-// The plot area within the drawing: the nested svg, less 4 units for marks at its edge.
+// The plot area within a drawing: its nested svg, less 4 units on the right for marks at the edge.
 function areaOf(svg) {
   const inner = svg.querySelector("svg");
   const of = (name) => Number(inner.getAttribute(name));
@@ -72,7 +72,7 @@ function hide() {
   shown = drag = null;
 }
 
-// Draws the vertical line with its dots, and the selection if there is one.
+// Draws the vertical line with its dots, and the selection `brush` if there is one.
 function cross(plot, strip, brush) {
   clear(plot);
   const svg = visible(plot);
@@ -90,7 +90,7 @@ function cross(plot, strip, brush) {
   }
 }
 
-// Draws the box with all values beside the line.
+// Draws the box with all values beside the vertical line.
 function tip(plot, strip) {
   const box = document.createElement("div");
   box.className = "tip";
@@ -117,7 +117,8 @@ function tip(plot, strip) {
   const svg = visible(plot), area = areaOf(svg);
   const scale = svg.clientWidth / svg.viewBox.baseVal.width;
   const at = (area.left + strip.x * area.width) * scale;
-  // To the right of the line if there is room; to the left while selecting to the right.
+  // The box is to the right of the line if there is room, and to the left during a selection to the
+  // right.
   const [before, after] = [at - 12 - box.offsetWidth, at + 12];
   const left = after + box.offsetWidth > plot.clientWidth || (drag?.share > strip.x && before >= 0);
   box.style.left = `${Math.max(0, Math.min(left ? before : after, plot.clientWidth - box.offsetWidth))}px`;

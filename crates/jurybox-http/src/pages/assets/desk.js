@@ -1,5 +1,5 @@
-// The desk: sends the page's forms without leaving it, with keys, undo and the next item
-// prefetched.
+// The desk: sends the page's forms without leaving it, with keys and undo, and fetches the next
+// item in advance.
 import { Bar } from "./bar.js";
 import { Drafts } from "./drafts.js";
 import { Outbox, post, word } from "./outbox.js";
@@ -34,8 +34,8 @@ function begin() {
   const drafts = new Drafts(queue, reviewer);
   const said = new Undoable($("said"), undoFor, (id) => outbox.has(id), () => undo.last());
   const undo = new Undo({ path, reviewer, undoFor, outbox, said, bar, returned });
-  // The server cannot undo a skip. It is sent when it can no longer be undone, while the lease
-  // lasts.
+  // The server cannot undo a skip. A skip is sent when it can no longer be undone, and at the
+  // latest after half of the lease.
   const skips = new Skips($("skipping"), (reason) => leaveItem("skip", { reason }, `Skipped: ${reason}`, Math.min(undoFor, lease / 2)));
   const tabs = new Tabs(`jurybox/desk/${queue}/${reviewer}`, {
     // The tab that showed an item first keeps it.
@@ -72,7 +72,7 @@ function begin() {
       if (one) said.remove(one);
       bar.state("server");
       if (!outbox.ready()) bar.state("outbox");
-      // A skip of an item that is no longer held needs nothing.
+      // A refused skip needs no notice: the item is no longer held.
       if (entry.step === "skip") return fill();
       today(-1);
       bar.tell(`${entry.body.label} was not accepted: ${answer.why ?? answer.detail ?? "the server gave no reason"}.`, entry.body.note);
@@ -130,7 +130,7 @@ function begin() {
     }
   }
 
-  // The item is lost or done: keeps the note, and shows the next item.
+  // Shows the next item after the current one was lost or done elsewhere, and saves its note.
   function goOn(why) {
     const note = $("note-text").value;
     if (why || note.trim()) bar.tell(why || "This item is open in another of your tabs. Here is the next one.", note);
@@ -256,7 +256,7 @@ function begin() {
     }
   }
 
-  // Also tells a reviewer who only reads that the server is unreachable.
+  // Tells that the server cannot be reached, even a reviewer who only reads.
   function away() {
     bar.state("server", "The server cannot be reached. You can go on: your verdicts are kept in this browser and sent when it is back.");
   }
@@ -302,7 +302,7 @@ function begin() {
     tick();
   }
 
-  // An expired item that still waits may be claimed again: then nothing has changed.
+  // Shows the next item, unless the lost one could be claimed again, or was given up meanwhile.
   async function lost(shown, why) {
     const token = shown.token;
     await fill();

@@ -1,4 +1,4 @@
-// Drafts of notes by item, kept in the browser: they survive a reload, or a phone that suspends the
+// Drafts of notes by item, kept in the browser. They survive a reload, or a phone that suspends the
 // page.
 const MOST = 50;
 
@@ -21,7 +21,7 @@ export class Drafts {
     return this.all().find((draft) => draft[0] === item)?.[1] ?? "";
   }
 
-  // Stores a draft, and forgets the oldest beyond the limit. An empty one is removed.
+  // Stores a draft, and removes the oldest of more than 50. An empty draft is removed.
   keep(item, note) {
     const others = this.all().filter((draft) => draft[0] !== item);
     const kept = note ? [...others, [item, note]].slice(-MOST) : others;

@@ -8,8 +8,8 @@ const AGAIN = 15000; // milliseconds until a closed stream is opened again
 const panels = () => [...document.querySelectorAll("[data-panel]")];
 const fresh = document.getElementById("fresh");
 let stale = new Set(), working = false;
-// By the server's clock in milliseconds: when the data on display was read, and the last change.
-// Data older than a moment has changed since: the server limits how often it reads a queue.
+// Both in milliseconds by the server's clock: when the data on display was read, and the last known
+// change. The server sends data older than a second only if the queue has changed since.
 const age = Number(fresh?.dataset.age);
 let read = Number(fresh?.dataset.at), changed = age < 1000 ? read : read + age;
 const skew = read + age - Date.now();
@@ -89,7 +89,7 @@ async function work() {
     stale.delete(name);
     await again(name);
   }
-  // At most one update every two seconds.
+  // At most one round of updates every two seconds.
   setTimeout(() => {
     working = false;
     if (stale.size) work();
@@ -123,7 +123,7 @@ async function again(name) {
     const answer = await fetch(at, { headers: { Accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
     const html = await answer.text();
-    // The time range was changed meanwhile, and its data requested.
+    // If the time range was changed meanwhile, its own data is on the way.
     if (location.search !== asked) return;
     read = Number(answer.headers.get("Jurybox-As-Of")) || read;
     replace(panel, html);

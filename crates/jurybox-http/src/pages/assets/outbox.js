@@ -4,8 +4,8 @@
 const FIRST = 1000, LONGEST = 10000; // milliseconds between tries
 
 export class Outbox {
-  // `told(state, entry, answer)` gets "waiting" (with their number), "sent", "refused" or "locked"
-  // (login needed).
+  // `told(state, entry, answer)` is called with the state "sent" or "refused", or with "waiting"
+  // (no connection) or "locked" (login needed) and the number of entries as the answer.
   constructor(queue, reviewer, told) {
     this.place = `jurybox/outbox/${queue}/${reviewer}`;
     this.path = `/q/${queue}/desk/`;
@@ -26,7 +26,7 @@ export class Outbox {
     }
   }
 
-  // If storage is full, this page keeps them while it is open.
+  // Stores all entries. If the browser's storage is full, they are kept while the page is open.
   keep(all) {
     try {
       localStorage.setItem(this.place, JSON.stringify(all));
@@ -65,7 +65,7 @@ export class Outbox {
     this.flush();
   }
 
-  // Whether it was sent at least once: the server may have it although no answer came.
+  // Whether an entry was sent at least once: the server may have it although no answer came.
   wasSent(id) {
     return this.all().some((entry) => entry.id === id && entry.sent);
   }
@@ -81,8 +81,8 @@ export class Outbox {
     return this.sending;
   }
 
-  // The page is closing: sends everything without waiting. The next page sends it again with the
-  // same keys.
+  // The page is closing: sends everything without waiting. The next page sends all of it again,
+  // with the same keys.
   leave() {
     this.keep(this.all().map((entry) => ({ ...entry, from: 0, sent: true })));
     for (const entry of this.all()) post(this.path + entry.step, entry.body, entry.id);
@@ -94,7 +94,7 @@ export class Outbox {
   }
 
   async work() {
-    // Starts after the current task, so that entries it still adds are seen.
+    // Continues after the code that is running now, which may still add entries.
     await null;
     try {
       for (let entry = this.ready(); entry; entry = this.ready()) {
@@ -119,8 +119,8 @@ export class Outbox {
   }
 }
 
-// Sends a request. `away`: the server is unreachable or overloaded, and the request can be
-// repeated.
+// Sends a request. With `away` in the answer, the server is unreachable or overloaded, and the
+// request can be repeated.
 export async function post(path, body, key) {
   const headers = { "Content-Type": "application/json", Accept: "application/json" };
   if (key) headers["Idempotency-Key"] = key;

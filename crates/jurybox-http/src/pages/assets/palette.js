@@ -28,7 +28,7 @@ function build() {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 
-// The score of an entry: every word must occur; the begin of a word scores higher.
+// The score of an entry, or -1 unless every word occurs in it. The begin of a word scores higher.
 function fit(way, words) {
   const text = way.text.toLowerCase();
   let sum = 0;
@@ -79,7 +79,7 @@ function go(way) {
   location.assign(way.to);
 }
 
-// `written`: the text the field begins with.
+// Opens the palette. `written` is the text that its field begins with.
 export async function open(written) {
   if (!dialog) build();
   if (dialog.open) return;

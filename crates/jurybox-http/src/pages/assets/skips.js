@@ -1,4 +1,5 @@
-// The form for a skip's reason: a number key, own words, or the pointer. No reason is preselected.
+// The form for the reason of a skip: by a number key, in own words, or by pointer. No reason is
+// preselected.
 
 export class Skips {
   // `skip(reason)` skips the item.
@@ -20,7 +21,7 @@ export class Skips {
     this.form.querySelector("fieldset").focus();
   }
 
-  // Forgets the choice, which was about another item.
+  // Closes the form and forgets its choice, which was about another item.
   close() {
     this.form.reset();
     this.want(false);
@@ -39,8 +40,8 @@ export class Skips {
     this.form.querySelector("[role=alert]").textContent = shown ? "Choose a reason, or write one." : "";
   }
 
-  // A number skips with that reason, Enter with the chosen one. Any other character begins a reason
-  // in own words.
+  // A number skips with the reason at that place, Enter with the chosen one. Any other character
+  // but the space begins a reason in own words.
   key(event) {
     const reason = [...this.form.querySelectorAll("input[type=radio]")][Number(event.key) - 1];
     if (reason) {

@@ -1,9 +1,9 @@
-// Coordination of one reviewer's desks in several tabs: an item is shown in one of them only, and
-// verdicts count in all.
+// Coordination of one reviewer's desks in several tabs: an item is shown in one tab only, and an
+// item judged or skipped in one tab is done in all.
 import { word } from "./outbox.js";
 
 export class Tabs {
-  // `heard` gets what other tabs do: `shows(item, since)`, `left(mark)`.
+  // `heard` is told what other tabs do: `shows(item, since)`, and `left(mark)` of a finished item.
   constructor(name, heard) {
     this.tab = word();
     this.mine = { item: null, since: 0 };
@@ -20,7 +20,7 @@ export class Tabs {
     window.addEventListener("pagehide", () => this.channel.postMessage({ tab: this.tab, item: null }));
   }
 
-  // Asks what the other tabs show. A tab that was killed does not answer, and is forgotten.
+  // Asks what the other tabs show. A tab that was killed does not answer, and so is forgotten.
   ask() {
     this.others.clear();
     this.channel.postMessage({ asks: true });

@@ -1,4 +1,5 @@
-// Undo of the last verdict or skip: in the browser if it was not sent, else on the server.
+// Undo of the last verdict or skip: in the browser if the server cannot have it, else on the
+// server.
 import { post } from "./outbox.js";
 
 export class Undo {
@@ -21,7 +22,7 @@ export class Undo {
   }
 
   // The item of an undone entry with its note, or nothing if it cannot be undone. An entry that was
-  // sent without an answer is sent again first, and then undone on the server.
+  // sent without an answer is sent again first; then a verdict is undone on the server.
   async takenBack(back) {
     const { outbox, bar } = this;
     if (outbox.has(back.id) && !outbox.wasSent(back.id)) {

@@ -1,15 +1,16 @@
-// The verdicts and skips that can still be undone, newest last, and the line that shows how long
-// the last one can.
+// The verdicts and skips that can still be undone, newest last, and a line that shows for how long
+// the last of them can be.
 import { made } from "./bar.js";
 
 export class Undoable {
-  // `waits(id)`: whether the entry is still in the outbox, so that its time may not have begun.
+  // `waits(id)` says whether an entry is still in the outbox, so that it can be undone in any case.
   // `undo` undoes the last entry.
   constructor(element, span, waits, undo) {
     Object.assign(this, { element, span, waits, undo, all: [], drawn: null });
   }
 
-  // `one`: its id, words, item, note, and until when it can be undone, by the browser's clock.
+  // `one` has an id, words, its item with the note, and until when it can be undone, by the
+  // browser's clock.
   add(one) {
     this.all.push(one);
     this.draw();

@@ -2,7 +2,7 @@
 
 use jurybox_server::{ExplainedItem, ItemState};
 
-/// Why the item is no longer reserved for this reviewer; none if it still is.
+/// Why the item is no longer reserved for this reviewer. None if it is still reserved.
 pub(super) fn why_lost(explained: Option<&ExplainedItem>, reviewer: &str) -> Option<&'static str> {
     let Some(explained) = explained else { return Some("it has been erased") };
     let holds = explained.leases.iter().any(|(who, _)| who == reviewer);

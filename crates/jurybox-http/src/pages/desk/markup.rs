@@ -21,9 +21,9 @@ const REASONS: [&str; 4] = [
 ];
 /// How many of a reviewer's own verdicts are listed.
 pub(super) const LAST: usize = 20;
-/// With more labels than these, buttons are closer together on a phone.
+/// With more labels than this, the buttons are closer together on a phone.
 const FEW: usize = 4;
-/// The keys besides those of the labels, and their effect.
+/// The keys with a fixed effect, besides those of the labels.
 const HELP: [(&str, &str); 8] = [
     ("c", "claim the next item"),
     ("s", "skip it, with a reason"),
@@ -35,7 +35,7 @@ const HELP: [(&str, &str); 8] = [
     ("?", "this list"),
 ];
 
-/// The form that asks for the reviewer's name, once per browser.
+/// The form that asks for the reviewer's name.
 pub(super) fn who(queue: &str, wrong: Option<&str>) -> Markup {
     html! {
         main class="door" {
@@ -137,8 +137,8 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
 /// The hidden fields of the forms for a verdict and a skip.
 fn item_fields(who: &str, held: Option<(&str, u64)>) -> Markup {
     let (item, token) = held.unzip();
-    // The verdict's id makes a form that is sent twice count once. It holds a hash of the item's
-    // id, because an erased item's id must not survive here.
+    // With the same id, a form that is sent twice counts once. The id has a hash of the item's id,
+    // because it outlives the item's id if the item is erased.
     let id = held.map(|(item, token)| format!("desk-{token}-{:016x}", jurybox::toolbox::hash_text(item)));
     html! {
         input type="hidden" name="reviewer" value=(who);
@@ -169,7 +169,7 @@ fn empty(desk: &DeskPage, who: &str) -> Markup {
     }
 }
 
-/// The last verdict with its undo button, while it can be undone.
+/// The reviewer's last verdict with its undo button, while the verdict can be undone.
 fn after(desk: &DeskPage, who: &str) -> Markup {
     let Some(own) = desk.own.first().filter(|own| own.undo_until > now()) else { return html! {} };
     html! { b { (own_verdict(&desk.config, own)) } " " (undo_form(&desk.queue, who, own)) }
@@ -222,7 +222,8 @@ pub(super) fn last(config: &Config, own: &[OwnVerdict], who: &str, queue: &str, 
     }
 }
 
-/// The jury's prediction for an item that was just judged, with the three largest contributions.
+/// The jury's prediction for an item that was just judged, and the three largest contributions to
+/// its value.
 pub(super) fn jury(config: &Config, item: &ExplainedItem) -> Markup {
     let names = config.evaluators.names();
     let sum = item.contributions.as_ref();

@@ -1,5 +1,5 @@
-//! The desk, the page where a reviewer works: claim, judge, skip, undo. Every step is a form; the
-//! script sends the same forms without leaving the page.
+//! The desk, the page where a reviewer works: claim, judge, skip, undo. Each of these steps is a
+//! form; the script sends the same fields as JSON without leaving the page.
 
 mod lost_item;
 mod markup;
@@ -26,13 +26,13 @@ use jurybox_server::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The cookie with the reviewer's name, used if neither key nor proxy gives one.
+/// The cookie with the reviewer's name, used if neither the key nor the proxy gives one.
 const WHO: &str = "jurybox-reviewer";
-/// How long that cookie lasts, in seconds.
+/// How long the cookie with the reviewer's name lasts, in seconds.
 const A_YEAR: u64 = 31_536_000;
-/// How many items a reviewer holds: the current and the next one.
+/// How many items the desk claims for a reviewer: the current and the next one.
 const HELD: usize = 2;
-/// How many skipped items a reviewer may hold besides, while the skips can still be undone.
+/// How many more items a reviewer may hold whose skips can still be undone.
 const LEAVING: usize = 8;
 /// The most labels with a number key.
 const KEYS: usize = 9;
@@ -41,11 +41,12 @@ const KEYS: usize = 9;
 #[derive(Debug, Clone, PartialEq)]
 struct VerdictLabel {
     name: String,
-    /// Its reward, if the queue's scale does not define it.
+    /// The label's reward; None if the queue's scale defines it.
     reward: Option<f64>,
 }
 
-/// The verdicts of a queue: the labels of its scale, highest reward first, or yes and no.
+/// The verdicts to choose from: the labels of the queue's scale, highest reward first, or yes and
+/// no.
 fn labels(config: &Config) -> Vec<VerdictLabel> {
     let scale = config.reward.as_ref();
     let words = scale.map(|scale| &scale.labels).filter(|labels| !labels.is_empty());
@@ -59,13 +60,13 @@ fn labels(config: &Config) -> Vec<VerdictLabel> {
     words.into_iter().map(|(name, _)| VerdictLabel { name: name.clone(), reward: None }).collect()
 }
 
-/// The reviewer's name: from the proxy or the key, else from the cookie.
+/// The reviewer's name: from the key or the proxy, else from the cookie.
 fn reviewer(caller: &Caller, headers: &HeaderMap) -> Option<String> {
     let named = || cookie(headers, WHO).and_then(|name| decoded(&name));
     caller.reviews_as().map(String::from).or_else(named)
 }
 
-/// The name in hexadecimal, because cookies allow few characters.
+/// A name in hexadecimal, because cookies allow few characters.
 fn encoded(name: &str) -> String {
     hex(name.as_bytes())
 }
@@ -81,7 +82,7 @@ fn decoded(text: &str) -> Option<String> {
     Name::try_from(name).ok().map(Into::into)
 }
 
-/// The data of the desk.
+/// The data that the desk shows.
 struct DeskPage {
     queue: String,
     config: Config,
@@ -172,13 +173,13 @@ struct NextItems {
 #[derive(Deserialize)]
 pub(super) struct NextQuery {
     reviewer: Name,
-    /// How many held items were skipped by the script, which sends a skip only when it can no
+    /// How many held items were skipped in the script. The script sends a skip only when it can no
     /// longer be undone.
     #[serde(default)]
     leaving: usize,
 }
 
-/// Claims as many items as are missing to the current and the next one, and returns all held.
+/// Claims items until the reviewer holds two, besides skipped ones, and returns all that are held.
 pub(super) async fn next(
     State(app): State<App>,
     caller: Caller,
@@ -264,7 +265,8 @@ pub(super) async fn verdict(
     if by_form && rejected.is_none() {
         return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    // The verdict is recorded by now: a failure to read the prediction does not matter.
+    // The verdict is recorded or refused by now, so a failure to read the prediction does not
+    // matter.
     let explained = read_queue(&app, &queue, move |found| found.explain_item(&item)).await;
     let gone = |_: &String| {
         explained.as_ref().ok().and_then(|explained| lost_item::why_lost(explained.as_ref(), &who))
@@ -286,7 +288,7 @@ pub(super) struct SkipForm {
     /// One of the offered reasons, if chosen.
     #[serde(default)]
     reason: String,
-    /// The reviewer's own words, if any. They have precedence.
+    /// The reviewer's own words, which have precedence over `reason`.
     #[serde(default)]
     other: String,
 }
@@ -310,7 +312,7 @@ pub(super) async fn skip(
         skipped?;
         return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    // A skip of an item that the reviewer no longer holds needs nothing.
+    // The script need not repeat the skip of an item that the reviewer no longer holds (409).
     let why = match skipped {
         Err(problem) if problem.status() != 409 => return Err(problem),
         Err(problem) => Some(problem.detail().to_string()),
@@ -368,7 +370,7 @@ pub(super) struct KeepForm {
     reviewer: Name,
     /// The item on display, if any.
     showing: Option<Name>,
-    /// The last midnight in the reviewer's time zone.
+    /// The last midnight in the reviewer's time zone, from which verdicts are counted.
     since: Option<Time>,
 }
 
@@ -399,7 +401,7 @@ pub(super) async fn keep(
     Ok(JsonBody(kept.await?).into_response())
 }
 
-/// Releases everything the reviewer holds, and forgets their name.
+/// Releases all items that the reviewer holds, and forgets the reviewer's name.
 pub(super) async fn leave(
     State(app): State<App>,
     caller: Caller,

@@ -1,7 +1,7 @@
-//! An HTML sanitizer for payloads: it keeps the text and the elements that structure it, and drops
-//! attributes and everything else. What a browser would show must stay visible: tags and comments
-//! end as in browsers, and texts within attributes are written out. The result says whether
-//! anything was dropped that a browser might show.
+//! An HTML sanitizer for payloads: it keeps text and the elements that structure it, without their
+//! attributes. Text that a browser would show must stay visible. So tags and comments end as in
+//! browsers, and the values of some attributes are written out. The result says whether anything
+//! was dropped that a browser might show.
 
 /// Elements that are kept, without attributes.
 const KEPT: [&str; 40] = [
@@ -48,26 +48,26 @@ const KEPT: [&str; 40] = [
 ];
 /// More elements that are kept.
 const LISTS: [&str; 3] = ["ul", "tbody", "thead"];
-/// Elements that are dropped with their content.
+/// Elements that are dropped with their content, which is not shown.
 const DROPPED: [&str; 5] = ["script", "style", "template", "iframe", "title"];
-/// Attributes whose value is written out, because readers see it or are led to it.
+/// Attributes whose value is written out, because readers see it or follow it.
 const SEEN: [&str; 6] = ["alt", "href", "label", "placeholder", "src", "value"];
-/// Elements that are dropped, but not their content, which is shown all the same.
+/// Elements whose tags are dropped without loss, because their content stays.
 const PLAIN: [&str; 24] = [
     "address", "aside", "big", "body", "center", "cite", "col", "colgroup", "font", "footer", "head",
     "header", "html", "img", "main", "mark", "nav", "q", "strike", "tfoot", "time", "tt", "u", "wbr",
 ];
 /// The most characters of an attribute's value that are written out.
 const LONGEST: usize = 300;
-/// Elements without an end tag.
+/// Kept elements without an end tag.
 const SINGLE: [&str; 2] = ["br", "hr"];
 
-/// The deepest nesting of elements; deeper ones are dropped.
+/// The deepest nesting of elements. The tags of deeper ones are dropped.
 const DEEPEST: usize = 100;
 
 /// A sanitized document.
 pub(super) struct Cleaned {
-    /// HTML whose every tag was written here.
+    /// HTML in which all tags are written by this module.
     pub(super) html: String,
     /// Whether nothing was dropped that a browser might show.
     pub(super) is_all: bool,
@@ -117,8 +117,8 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
             }
             (true, true) => {}
             (true, false) => {
-                // An end tag closes all elements opened within; without its start tag it closes
-                // nothing.
+                // An end tag also closes the elements that were opened within. Without a start tag
+                // it closes nothing.
                 if let Some(place) = open.iter().rposition(|other| other == kept) {
                     for name in open.drain(place..).rev() {
                         html = html + "</" + name + ">";
@@ -135,7 +135,7 @@ pub(super) fn cleaned(text: &str) -> Cleaned {
     Cleaned { html, is_all }
 }
 
-/// Text outside of tags, escaped. Character references such as `&eacute;` stay.
+/// Text without `<` and `>`, which are escaped. Character references such as `&eacute;` stay.
 fn escape_text(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -144,7 +144,7 @@ enum Tag {
     Element {
         name: String,
         closes: bool,
-        /// Values of attributes that readers see.
+        /// The values of the attributes in [`SEEN`].
         words: Vec<String>,
     },
     /// A comment or a declaration.
@@ -184,8 +184,8 @@ fn after_comment(text: &str) -> &str {
     ends.into_iter().flatten().min().map_or("", |at| &text[at..])
 }
 
-/// The visible attribute values of a tag, and the text after it. As in browsers, quotes count only
-/// at the begin of a value, and a quoted `>` does not end the tag.
+/// The values of a tag's attributes in [`SEEN`], and the text after the tag. As in browsers, quotes
+/// count only at the begin of a value, and a quoted `>` does not end the tag.
 fn attributes(text: &str) -> (Vec<String>, &str) {
     let mut words = Vec::new();
     let mut rest = text;
@@ -206,14 +206,14 @@ fn attributes(text: &str) -> (Vec<String>, &str) {
         let (quoted, after) = match value.chars().next() {
             Some(quote @ ('"' | '\'')) => match value[1..].find(quote) {
                 Some(at) => (&value[1..=at], &value[at + 2..]),
-                // Browsers show nothing of a tag without an end.
+                // Browsers show nothing of a tag that does not end.
                 None => return (words, ""),
             },
             _ => value
                 .split_at(value.find(|c: char| c.is_ascii_whitespace() || c == '>').unwrap_or(value.len())),
         };
         if SEEN.contains(&name.as_str()) && !quoted.trim().is_empty() {
-            // A picture embedded in a URL would be endless.
+            // A value is cut off, because a picture embedded in a URL is very long.
             let (begins, goes_on) = quoted
                 .trim()
                 .char_indices()
@@ -225,7 +225,7 @@ fn attributes(text: &str) -> (Vec<String>, &str) {
     }
 }
 
-/// The text after the end tag of an element whose content is not markup.
+/// The text after the end tag of the element `name`, whose content is not parsed.
 fn after_element<'a>(text: &'a str, name: &str) -> &'a str {
     let mut from = 0;
     while let Some(at) = text[from..].find("</") {
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Documents in which Chromium shows the word.
+    /// Documents in which Chromium shows the word THREAT: so does the result.
     #[test]
     fn nothing_that_readers_see_is_hidden() {
         for text in [
@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Documents with content that browsers show and this does not: the source is shown too.
+    /// For documents with parts that are dropped, `is_all` is false; then the source is shown too.
     #[test]
     fn what_cannot_be_shown_is_known() {
         for text in [
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(cleaned("<p>&eacute; &#84;</p>").html, "<p>&eacute; &#84;</p>");
     }
 
-    /// Random pieces of HTML: only tags of this file come out.
+    /// Random pieces of HTML: the result has only kept elements.
     #[test]
     fn every_tag_that_comes_out_is_one_of_ours() {
         let pieces = [

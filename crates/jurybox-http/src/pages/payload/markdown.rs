@@ -14,7 +14,7 @@ pub(super) fn rendered(text: &str) -> Markup {
     PreEscaped(html)
 }
 
-/// The index after the last of the lines, from `at` on, that satisfy a condition.
+/// The index of the first line, from `at` on, that is not `alike`.
 fn run(lines: &[&str], at: usize, alike: impl Fn(&str) -> bool) -> usize {
     at + lines[at..].iter().take_while(|line| alike(line)).count()
 }
@@ -30,7 +30,7 @@ fn block(lines: &[&str], at: usize) -> (Markup, usize) {
         return (html! { pre tabindex="0" { code { (code) } } }, (end + 1).min(lines.len()).max(at + 1));
     }
     if let Some((depth, title)) = heading(line) {
-        // The page itself has `h1` and `h2`.
+        // The page around the text has `h1` and `h2`.
         return (
             html! { @if depth == 1 { h3 { (inline(title)) } } @else { h4 { (inline(title)) } } },
             at + 1,
@@ -75,7 +75,7 @@ fn numbered(line: &str) -> Option<&str> {
     ((1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(rest)
 }
 
-/// Renders emphasis, code and links within a line.
+/// Renders emphasis, code and links within a text.
 fn inline(text: &str) -> Markup {
     let mut html = String::new();
     let mut rest = text;
@@ -104,7 +104,7 @@ fn markup_at(text: &str) -> Option<(Markup, &str)> {
         let Some(inner) = text.strip_prefix(mark) else { continue };
         let end = inner.find(mark).filter(|end| *end > 0 && !inner.starts_with(' '))?;
         let (content, after) = (&inner[..end], &inner[end + mark.len()..]);
-        // Nested emphasis stays as text.
+        // Emphasis within emphasis stays as text.
         return Some((html! { @if strong { strong { (content) } } @else { em { (content) } } }, after));
     }
     let (content, rest) = text.strip_prefix('[')?.split_once("](")?;

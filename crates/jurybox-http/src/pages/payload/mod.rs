@@ -1,4 +1,4 @@
-//! Payloads as reviewers see them: text, JSON, Markdown, pictures and HTML, all of it from outside.
+//! Payloads as reviewers see them: text, JSON, Markdown, pictures and HTML. All come from outside.
 
 mod clean;
 mod markdown;
@@ -8,9 +8,9 @@ use maud::{Markup, PreEscaped, html};
 
 /// The payload of an item, or its id if it has none.
 ///
-/// Text is shown as text, a `data:` picture as a picture, and an object as its fields with their
-/// names. Fields named `markdown`, `html` and `image` are rendered as such. Everything else is
-/// shown as JSON.
+/// Text is shown as text, a `data:` picture as a picture, and an object as its fields. Several
+/// fields have their names as titles. Fields named `markdown`, `html` and `image` are rendered as
+/// such. Other values are shown as JSON.
 pub(super) fn shown(item: &str, payload: Option<&Json>) -> Markup {
     match payload {
         None | Some(Json::Null) => {
@@ -69,7 +69,7 @@ fn picture(source: &str) -> Markup {
             }
         };
     }
-    // Loading it would tell its server who reviews what, and when.
+    // Loading a picture from elsewhere would tell that server who reviews what, and when.
     html! {
         p class="none" { "A picture that is elsewhere is not loaded:" }
         p class="text" { (source) }
@@ -84,8 +84,8 @@ fn framed(text: &str) -> Markup {
         div class="framed" { (PreEscaped(cleaned)) }
     };
     html! {
-        // Same origin lets the desk measure the frame; without `allow-scripts` nothing inside can
-        // use it.
+        // With the same origin, the desk can measure the frame. Without `allow-scripts`, nothing in
+        // the frame can make use of that.
         iframe sandbox="allow-same-origin" title="The item's page" srcdoc=(inner.into_string()) {}
         @if !is_all {
             p class="small" { "It has parts that are not shown above. All of it, as it was sent:" }
@@ -113,12 +113,12 @@ mod tests {
             let text = text(&payload);
             assert!(text.contains(escaped) && !text.contains("<script"), "{text}");
         }
-        // The frame contains no script.
+        // The frame has no script.
         let framed = text(&json!({ "html": format!("<p onclick=x>hi{hostile}</p>") }));
         let (frame, source) = framed.split_once("</iframe>").unwrap();
         assert!(frame.contains("sandbox=\"allow-same-origin\"") && frame.contains("&lt;p&gt;hi"), "{framed}");
         assert!(!frame.contains("script&gt;") && !frame.contains("onclick"), "{framed}");
-        // What the frame drops is shown as text.
+        // The source below has what the frame drops.
         assert!(source.contains("&lt;script&gt;alert(1)"), "{framed}");
         assert!(!text(&json!({ "html": "<p class=x>plain</p>" })).contains("as it was sent"));
     }

@@ -11,19 +11,23 @@ use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
 use jurybox_server::{EvaluatorInfluence, EvaluatorSummary};
 use maud::{Markup, PreEscaped, html};
 
-/// The most points of a curve, and of all lines of influence together.
+/// About the most points of a curve.
 const POINTS: usize = 120;
+/// About the most points of all lines of influence together.
 const MOMENTS: usize = 200;
-/// The most evaluators in the charts of influence, of verdicts by score (fewer if there are many)
-/// and of error correlations, so that a page does not grow with the number of evaluators.
+/// The most evaluators in the chart of influence. Limits of this kind keep the size of a page
+/// independent of the number of evaluators.
 const TRUSTED: usize = 10;
+/// The most evaluators with a chart of verdicts by score.
 const DRAWN: usize = 6;
+/// The evaluators with a chart of verdicts by score, if there are more than [`DRAWN`].
 const DRAWN_OF_MANY: usize = 4;
+/// The most evaluators in the map of error correlations.
 const MAPPED: usize = 12;
 /// How many of the first and of the last reviewed items are compared.
 const ENDS: usize = 50;
 
-/// The size of a chart in the left column: two fit on a screen.
+/// The size of a chart in the left column.
 const FRAME: Frame = Frame::from_zero(900.0, 236.0, 150.0);
 /// The size of a chart in a panel that spans the page.
 const ACROSS: Frame = Frame::from_zero(1340.0, 220.0, 150.0);
@@ -33,21 +37,21 @@ fn plot(x_label: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
     Plot { title: String::new(), x_label, y_label, x_scale: Scale::Linear, y_scale: Scale::Linear, curves }
 }
 
-/// A plot with a crosshair under the pointer. `clock` turns a place of the horizontal axis into a
-/// time, in microseconds since 1970.
+/// A plot with a crosshair under the pointer. `clock` gives the time of a place on the horizontal
+/// axis, in microseconds since 1970.
 pub(in crate::pages) fn drawn(plot: &Plot, frame: &Frame, clock: impl Fn(f64) -> Option<i64>) -> Markup {
     let clock = |x: f64| clock(x).map(|micros| micros / 1000);
     html! { div class="plot" data-live { (PreEscaped(plot.live(frame, clock))) } }
 }
 
-/// The panel's text if the chosen time range is empty and others are not.
+/// The panel's text if the chosen time range has no data, and other time has.
 fn nothing(view: &QueuePage<'_>) -> PanelBody {
     PanelBody::Later(
         html! { "Nothing happened in this time range. " a href={ "/q/" (view.queue) } { "Show all time" } },
     )
 }
 
-/// A chart of finds so far by items reviewed, with the baselines.
+/// A chart of the sum of rewards by the number of items reviewed, with the baselines.
 pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
     let snapshot = view.snapshot;
     let all = snapshot.picked();
@@ -61,7 +65,8 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
     if picked.len() < 2 {
         return nothing(view);
     }
-    // The chart of all time begins with the sum of items too old to be read one by one.
+    // The chart of all time begins with the sum of the items that are too old to be read one by
+    // one.
     let found = snapshot.report.picked;
     let before = if view.window.is_all() { found.items.saturating_sub(picked.len() as u64) } else { 0 };
     let first = before as f64;
@@ -77,7 +82,7 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
     }
     let places: Vec<f64> = ours.iter().map(|(x, _)| *x).collect();
     let line = |each: f64| places.iter().map(|x| (*x, x * each)).collect();
-    // The colours of evaluators stay theirs.
+    // The coloured lines of other charts are evaluators, so this line has the colour of text.
     let mut curves = vec![Curve::new(&words.found(), ours).in_colour(Colour::Ink)];
     for (name, mean) in baselines(snapshot) {
         let mut curve = Curve::new(name, line(mean.mean));
@@ -85,7 +90,7 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
         curve.reference = name == RANDOM_ORDER;
         curves.push(curve.in_colour(Colour::Muted));
     }
-    // Place 0 has the time of the first item.
+    // The first point has the time of the first item.
     let trend = first_and_last(&all, &words).filter(|_| snapshot.looked_since().is_none());
     let when = |x: f64| picked.get(((x - first) as usize).saturating_sub(1)).map(|(at, _)| *at);
     PanelBody::Open(html! {
@@ -94,7 +99,8 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
     })
 }
 
-/// A sentence that compares the first and the last items reviewed, from twice [`ENDS`] on.
+/// A sentence that compares the first and the last [`ENDS`] items reviewed. None with fewer than
+/// twice as many items.
 fn first_and_last(all: &[(i64, f64)], words: &Wording) -> Option<String> {
     if all.len() < 2 * ENDS {
         return None;
@@ -111,8 +117,9 @@ fn first_and_last(all: &[(i64, f64)], words: &Wording) -> Option<String> {
     Some(format!("{average}, {} of the last {ENDS}{verdict}.", text(last)))
 }
 
-/// The influence of evaluators over time: weight times the spread of scores at that time, which can
-/// be compared between evaluators. Shows those with most influence now, if there are many.
+/// A chart of the influence of evaluators over time: weight times the spread of scores at that
+/// time, which does not depend on the scores' unit. Of many evaluators, those with most influence
+/// now.
 pub(super) fn trust(view: &QueuePage<'_>) -> PanelBody {
     let (snapshot, names, window) = (view.snapshot, view.snapshot.names(), view.window);
     if snapshot.influence.len() < 2 {
@@ -156,7 +163,7 @@ pub(super) fn most_influential(all: &[EvaluatorSummary], most: usize) -> Vec<usi
     places
 }
 
-/// How long verdicts took over time: the median and the slowest tenth.
+/// A chart of how long verdicts took: over time, the median and the 90% quantile.
 pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
     let (snapshot, window) = (view.snapshot, view.window);
     let delays: Vec<(i64, f64)> = snapshot.delays().into_iter().filter(|(at, _)| window.holds(*at)).collect();
@@ -189,7 +196,7 @@ pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
     PanelBody::Folded(fact, body)
 }
 
-/// A map of error correlations between evaluators, with similar ones side by side.
+/// A map of error correlations between evaluators, with similar evaluators side by side.
 pub(super) fn errors(view: &QueuePage<'_>) -> PanelBody {
     let names = view.snapshot.names();
     let Some(errors) =

@@ -15,7 +15,7 @@ struct PeriodActivity {
     verdicts: u64,
     reviewers: usize,
     skips: u64,
-    /// The rewards of top-ranked items that were reviewed.
+    /// The rewards of the top-ranked items that were reviewed.
     rewards: Vec<f64>,
     /// The median number of seconds that a verdict took.
     delay: Option<f64>,
@@ -57,7 +57,7 @@ pub(super) fn panel(view: &QueuePage<'_>) -> PanelBody {
     let fact = html! { (name) ": " b { (found(&now)) } "; period before: " (found(&before)) };
     let body = html! {
         div class="pair" {
-            // A chart of a queue that has just begun would show nothing else.
+            // Without more than three stretches of data, the chart would be nearly empty.
             @if window.to - snapshot.whole_since() > 3 * (length / parts) { (chart(snapshot, &window, parts, &name)) }
             (table(&name, &now, &before, snapshot.scale(), &words))
         }
@@ -98,7 +98,7 @@ fn table(
     }
 }
 
-/// A chart of finds per stretch of time, now and in the period before.
+/// A chart of the rewards found per stretch of time, in the range and in the period before it.
 fn chart(snapshot: &QueueSnapshot, window: &TimeRange, parts: i64, name: &str) -> Markup {
     let (picked, length) = (snapshot.picked(), window.to - window.from);
     let step = (length / parts).max(1);

@@ -12,6 +12,7 @@ pub(in crate::pages) fn swatch(style: usize) -> Markup {
 }
 
 /// The sum of the positive or of the negative contributions, whichever is larger in size.
+/// Contributions that are not finite are left out.
 pub(in crate::pages) fn reach(shares: impl Iterator<Item = f64>) -> f64 {
     let (mut up, mut down) = (0.0, 0.0);
     for share in shares.filter(|share| share.is_finite()) {
@@ -20,11 +21,12 @@ pub(in crate::pages) fn reach(shares: impl Iterator<Item = f64>) -> f64 {
     f64::max(up, down)
 }
 
-/// How many contributions a bar shows one by one. Smaller ones would be thinner than a pixel, and a
-/// page should not grow with the number of evaluators.
+/// How many contributions a bar shows one by one. The limit keeps the size of a page independent of
+/// the number of evaluators.
 const PARTS: usize = 4;
 
-/// The largest contributions with colour and name, and the rest summed up on either side.
+/// The largest contributions with colour and name, and the sums of the other positive and negative
+/// ones.
 fn parts(shares: &[(usize, f64)], names: &[String]) -> Vec<(Colour, String, f64)> {
     let is_shown = |share: &&(usize, f64)| share.1.is_finite() && share.1 != 0.0;
     let mut shares: Vec<(usize, f64)> = shares.iter().filter(is_shown).copied().collect();
@@ -45,7 +47,8 @@ fn parts(shares: &[(usize, f64)], names: &[String]) -> Vec<(Colour, String, f64)
     parts
 }
 
-/// A bar with positive contributions to the right of its middle and negative ones to the left.
+/// A bar with positive contributions to the right of its middle and negative ones to the left. A
+/// sum of `largest` on one side fills half of `width`.
 pub(in crate::pages) fn bar(shares: &[(usize, f64)], names: &[String], largest: f64, width: f64) -> Markup {
     let middle = width / 2.0;
     let unit = if largest > 0.0 { (middle - 2.0) / largest } else { 0.0 };

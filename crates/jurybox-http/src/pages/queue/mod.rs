@@ -24,16 +24,16 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use time_range::{NamedRange, TimeRange};
 
-/// What all panels of the page are drawn from.
+/// The data that all panels of the page are drawn from.
 struct QueuePage<'a> {
     snapshot: &'a QueueSnapshot,
     queue: &'a str,
     caller: &'a Caller,
-    /// The time range that is shown.
+    /// The time range that the panels show.
     window: TimeRange,
-    /// The server's own URL.
+    /// The server's URL.
     address: &'a str,
-    /// The demo that feeds this queue, if one does.
+    /// The demo that feeds this queue, if there is one.
     demo: Option<&'a DemoControl>,
 }
 
@@ -43,21 +43,23 @@ enum PanelBody {
     Open(Markup),
     /// One line with the main fact, and the rest on demand.
     Folded(Markup, Markup),
-    /// Nothing yet: one line on what will be shown here, and when.
+    /// Nothing to show yet: one line on what will be shown here, and when.
     Later(Markup),
 }
 
 /// A panel: its id, its title, and the function that draws it.
 type Panel = (&'static str, &'static str, fn(&QueuePage<'_>) -> PanelBody);
 
-/// The panels of the wide left column, of the right column, and folded below.
+/// The panels of the wide left column.
 const LEFT: [Panel; 3] = [
     ("found", "Found so far", charts::found),
     ("trust", "Influence over time", charts::trust),
     ("top", "Next in line, and why", panels::top),
 ];
+/// The panels of the right column.
 const RIGHT: [Panel; 2] =
     [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
+/// The panels below both columns, which are folded.
 const BELOW: [Panel; 5] = [
     ("compare", "Compared with the period before", compare::panel),
     ("delay", "How long a verdict takes", charts::delay),
@@ -75,7 +77,7 @@ pub(super) fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
     all().map(|(name, title, _)| (*name, *title))
 }
 
-/// The query: one panel alone by its id, or all of them, and the time range that they show.
+/// The query: one panel alone, by its id, or all of them; and the time range that they show.
 #[derive(Deserialize)]
 pub(super) struct QueuePageQuery {
     panel: Option<String>,
@@ -128,7 +130,8 @@ pub(super) async fn page(
     Ok(Page::new(&format!("{queue} · Jurybox"), &body).into_response())
 }
 
-/// The content of a panel. The id is on the part that may be folded: a link to it opens that.
+/// The content of a panel. In a folded panel, the id is on the folded part, because browsers unfold
+/// it for a link to the id.
 fn inner(view: &QueuePage<'_>, (name, title, draw): &Panel) -> Markup {
     match draw(view) {
         PanelBody::Open(body) => html! { div id=(name) { h2 { (title) } (body) } },

@@ -1,4 +1,4 @@
-//! Muting and unmuting an evaluator: a page with the effect, then the change itself.
+//! Muting and unmuting an evaluator: a page that shows the effect, then the change itself.
 
 use super::super::activity::item;
 use super::super::form::{FormOrJson, redirect};
@@ -23,8 +23,8 @@ pub(in crate::pages) struct MuteQuery {
     evaluator: Name,
 }
 
-/// The form: an evaluator, and whether to mute or unmute it. Sent from two tabs, it changes the
-/// queue once, because it names the state and not a toggle.
+/// The form: an evaluator, and whether to mute or to unmute it. Sent from two tabs it changes the
+/// queue once, because it does not toggle.
 #[derive(Deserialize)]
 pub(in crate::pages) struct MuteForm {
     evaluator: Name,
@@ -35,7 +35,8 @@ fn is_muted(config: &Config, evaluator: &str) -> bool {
     config.muted.iter().any(|name| name == evaluator)
 }
 
-/// The change of the queue's settings; none if the evaluator already is as wanted.
+/// The change of the queue's settings that mutes or unmutes an evaluator. None if nothing would
+/// change.
 fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<ConfigChange> {
     if is_muted(config, evaluator) == mute {
         return None;
@@ -102,7 +103,7 @@ pub(in crate::pages) async fn preview(
     Ok(Page::new(&format!("{word} · {queue}"), &body))
 }
 
-/// Mutes or unmutes the evaluator, and leads back to the queue's page.
+/// Mutes or unmutes the evaluator, and redirects to the queue's page.
 pub(in crate::pages) async fn now(
     State(app): State<App>,
     caller: Caller,
@@ -122,7 +123,7 @@ pub(in crate::pages) async fn now(
 mod tests {
     use super::*;
 
-    /// Two tabs that both offer to mute: the second one does not undo the first.
+    /// Two tabs both offer to mute an evaluator: the second form does not undo the first.
     #[test]
     fn muting_twice_changes_nothing() {
         let config = |muted: &str| -> Config {

@@ -11,12 +11,14 @@ use jurybox_server::{EvaluatorSummary, ExplainedItem, Role};
 use maud::{Markup, PreEscaped, html};
 use overview::checks_missing;
 
-/// The most evaluators with a row of their own, and named below the table.
+/// How many of the most influential evaluators have a row. Muted and changed evaluators have one,
+/// too.
 const LISTED: usize = 12;
+/// The most evaluators without a row that are named below the table.
 const NAMED: usize = 20;
-/// The most changes of evaluators above the activity log.
+/// The most changes of evaluators that are listed above the activity log.
 const CHANGES: usize = 4;
-/// The widest interval of the share missed that is shown.
+/// The widest interval that is shown for the share missed of all there was to find.
 const WIDEST_MISSED: f64 = 0.5;
 
 /// The key figures of the queue, and its warnings.
@@ -28,7 +30,7 @@ pub(super) fn figures(view: &QueuePage<'_>) -> Markup {
     }
 }
 
-/// A button that makes one evaluator of the demo worse, to watch how that is noticed.
+/// A button that swaps the quality of two evaluators of the demo, to watch how that is noticed.
 fn swap(demo: &DemoControl) -> Markup {
     let (one, other) = demo.pair();
     html! {
@@ -48,18 +50,18 @@ pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
     if all.is_empty() {
         return PanelBody::Later(html! { "Nothing is ranked yet. Ranking starts with the first items." });
     }
-    // A fixed weight has no interval: it is not estimated.
+    // A fixed weight is not estimated, so it has no interval.
     let bar = |of: &EvaluatorSummary, style: usize| {
         let learnt = of.interval.filter(|_| of.fixed.is_none() && !of.muted).zip(of.spread);
         let interval = learnt.map(|(interval, spread)| (interval.low * spread, interval.high * spread));
         Bar { style: Some(style), ..Bar::new(&of.name, of.pull().unwrap_or(f64::NAN), interval) }
     };
     let shares = influence(all);
-    // Evaluators with a problem, and those with most influence.
+    // Muted and changed evaluators are listed, and those with most influence.
     let most_influential = most_influential(all, LISTED);
     let is_listed = |at: usize| most_influential.contains(&at) || all[at].muted || !all[at].alarms.is_empty();
     let (listed, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_listed(*at));
-    // Whiskers far longer than the bars are cut off, so that the bars stay readable.
+    // Intervals of over four times the longest bar are cut off, so that the bars stay readable.
     let longest = all.iter().filter_map(EvaluatorSummary::pull).map(f64::abs).fold(0.0, f64::max);
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max).min(4.0 * longest);
     let (noises, noise) = noises(view);
@@ -116,8 +118,8 @@ fn waits_from_before(snapshot: &QueueSnapshot) -> bool {
     snapshot.workload.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
 }
 
-/// The noise of each evaluator, and the text that explains it: by the policy if it estimates noise,
-/// else from random checks. None if neither can tell.
+/// The noise of each evaluator, and the text that explains it: the policy's estimate if there is
+/// one, else from random checks. None and no text if neither can tell.
 fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
     let all = &view.snapshot.evaluators;
     if all.iter().any(|of| of.noise.is_some()) {
@@ -130,14 +132,15 @@ fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
     (shown, words)
 }
 
-/// Each evaluator's share of the influence: its weight times the spread of its scores, over the sum
-/// of all. None for an evaluator without an estimate, and if nobody has influence.
+/// Each evaluator's share of the influence: its weight times the spread of its scores, in size,
+/// over the sum of all. None for an evaluator without an estimate, and if no evaluator has
+/// influence.
 fn influence(all: &[EvaluatorSummary]) -> Vec<Option<f64>> {
     let sum: f64 = all.iter().filter_map(EvaluatorSummary::pull).map(f64::abs).sum();
     all.iter().map(|of| of.pull().filter(|_| sum > 0.0).map(|pull| pull.abs() / sum)).collect()
 }
 
-/// How much was missed, as a share of all there was to find, if random checks can tell.
+/// The total reward missed, as a share of all there was to find, if random checks can tell it.
 pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
     let (found, words) = (&view.snapshot.report, view.snapshot.wording());
     let to = "to say how much was missed";
@@ -162,7 +165,7 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
             title { (title) }
             path d={ "M" (x(0.0)) " 12H" (x(1.0)) } stroke="var(--hairline)" stroke-width="4" stroke-linecap="round" {}
             path d={ "M" (x(low)) " 12H" (x(high)) } stroke="var(--accent)" stroke-width="4" stroke-linecap="round" {}
-            // While a random check waits there is no point estimate.
+            // There is a point estimate only if every random check is decided.
             @if missed.mean.is_finite() { circle cx=(x(share(missed.mean))) cy="12" r="5" fill="var(--accent)" {} }
             g font-size="12" fill="var(--muted)" { text x=(x(0.0)) y="34" { "0%" } text x=(x(1.0)) y="34" text-anchor="end" { "100%" } }
         }
@@ -173,8 +176,8 @@ pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
     })
 }
 
-/// The best waiting items, and how much each evaluator contributes to their value. Folded away once
-/// there are verdicts to show.
+/// The best waiting items, and how much each evaluator contributes to their value. Folded once two
+/// top-ranked items have a verdict.
 pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
     let (best, names) = (&view.snapshot.best, view.snapshot.names());
     let Some(first) = best.first() else {
@@ -223,7 +226,8 @@ pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
     PanelBody::Folded(fact, table)
 }
 
-/// The latest entries of the activity log, without routine ones, and links to the whole.
+/// The latest entries of the activity log, without routine ones, and links to the whole log and to
+/// exports.
 pub(super) fn feed(view: &QueuePage<'_>) -> PanelBody {
     let body = html! {
         (activity::noticed(view.queue, &view.snapshot.changes[..view.snapshot.changes.len().min(CHANGES)], view.snapshot.now))
@@ -246,8 +250,7 @@ pub(super) fn feed(view: &QueuePage<'_>) -> PanelBody {
 mod tests {
     use super::*;
 
-    /// One evaluator scores from 0 to 1, another from 0 to 1000: raw weights differ by a factor
-    /// of 1000.
+    /// Weights of scores from 0 to 1 and of scores from 0 to 1000 are not comparable; influence is.
     #[test]
     fn influence_does_not_depend_on_units() {
         let of = |weight: f64, spread: f64, muted: bool| EvaluatorSummary {

@@ -29,7 +29,7 @@ impl NamedRange {
         }
     }
 
-    /// Its length in microseconds, and in how many parts charts divide it.
+    /// The length of the range in microseconds, and in how many parts charts divide it.
     fn length(self) -> (i64, i64) {
         match self {
             NamedRange::Day => (DAY, 24),
@@ -53,13 +53,16 @@ pub(super) struct TimeRange {
     pub(super) from: i64,
     pub(super) to: i64,
     asked: RangeChoice,
-    /// Whether it ends now.
+    /// Whether the range ends now.
     live: bool,
 }
 
 impl TimeRange {
-    /// The range that a URL asks for. `own` has precedence over a named range; where it lacks a
-    /// begin or an end, the queue's begin or the present stands in.
+    /// The range that a URL asks for. `own`, a begin and an end, has precedence over a named range.
+    /// Without a begin it starts with the queue, and without an end it ends now.
+    ///
+    /// # Errors
+    /// If the begin does not lie before the end.
     pub(super) fn of(
         snapshot: &QueueSnapshot,
         range: Option<NamedRange>,
@@ -75,7 +78,7 @@ impl TimeRange {
         range: Option<NamedRange>,
         own: (Option<Time>, Option<Time>),
     ) -> Result<TimeRange, Problem> {
-        // The end is exclusive: the present must be inside.
+        // Adding 1 puts the present inside, because the end is exclusive.
         let end = now + 1;
         let (from, to, asked) = match (own, range) {
             // Imported verdicts may be older than the queue.
@@ -96,19 +99,19 @@ impl TimeRange {
         (self.from..self.to).contains(&at)
     }
 
-    /// Whether it is all time.
+    /// Whether the range is all time.
     pub(super) fn is_all(&self) -> bool {
         self.asked == RangeChoice::All
     }
 
-    /// The unit for times before the end of the range, in microseconds, and the axis label.
+    /// The unit for times up to the end of the range, in microseconds, and the label of the axis.
     pub(super) fn unit(&self, since: i64) -> (f64, String) {
         let (unit, label) = unit(since);
         (unit, if self.live { label.into() } else { label.replace("now", "the end") })
     }
 
-    /// The range to compare with the period before, the number of its parts, and its name. For all
-    /// time it is the last day.
+    /// The range that is compared with the period before it, the number of its parts, and its name.
+    /// For all time it is the last day.
     pub(super) fn compared(&self) -> (TimeRange, i64, String) {
         let named = |range: NamedRange| {
             let (length, parts) = range.length();
@@ -127,7 +130,7 @@ impl TimeRange {
         let way = |to: String, name: &str, here: bool| {
             html! { a href=(to) aria-current=[here.then_some("true")] { (name) } }
         };
-        // Within an hour, both ends may show the same minute.
+        // Within an hour, both ends could show the same minute.
         let time =
             if self.to.saturating_sub(self.from) < 60 * MINUTE { moment_to_the_second } else { moment };
         html! {
@@ -167,7 +170,7 @@ mod tests {
         assert!(week.holds(NOW - 7 * DAY + 1) && !week.holds(NOW - 7 * DAY) && week.holds(NOW));
         let own = window(Some(NamedRange::Week), Some(NOW - 3 * DAY), Some(NOW - 2 * DAY)).unwrap();
         assert!(own.holds(NOW - 3 * DAY) && !own.holds(NOW - 2 * DAY) && !own.live);
-        // The future is cut off.
+        // The part of a range that is in the future is cut off.
         let since = window(None, Some(NOW - DAY), Some(NOW + DAY)).unwrap();
         assert!(since.live && since.to == NOW + 1);
         assert!(window(None, None, Some(NOW - DAY)).unwrap().holds(BEGIN));

@@ -15,8 +15,7 @@ pub(crate) struct EvaluatorList {
     pub(crate) model: u64,
     /// How many verdicts the model has learnt from.
     pub(crate) learnt_from: u64,
-    /// Diagnostics of the fit, in words: such as verdicts that are all alike, or evaluators that
-    /// together point the wrong way.
+    /// Diagnostics of the fit, in words, such as verdicts that are all alike.
     pub(crate) diagnostics: Vec<String>,
     /// Confirmed changes in the verdicts: items with the same scores are judged differently than
     /// before.
@@ -28,37 +27,36 @@ pub(crate) struct EvaluatorList {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EvaluatorDetail {
     name: String,
-    /// Whether its scores are ignored in the ranking (the queue's setting `muted`).
+    /// Whether the evaluator's scores are ignored in the ranking (the queue's setting `muted`).
     muted: bool,
-    /// Its weight if the queue ranks by fixed weights (the setting `weights`), else null.
+    /// The evaluator's fixed weight (the queue's setting `weights`); null if the queue has none.
     fixed: Option<f64>,
-    /// How much one unit of its score adds to an item's learnt value; null if the policy cannot
-    /// tell. With few verdicts it is shrunk towards a guess from the scores alone; with none
-    /// (`learnt_from` is 0) it is that guess.
+    /// How much one unit of the score adds to an item's learnt value; null if the policy cannot
+    /// tell. With few verdicts it is close to a guess from the scores alone, and with none it is
+    /// that guess.
     weight: Option<f64>,
-    /// A 90% interval for the least-squares weight on the reviewed items. Top-ranked items are
-    /// reviewed most, so the weight on all items may differ. Null if the policy gives none or data
-    /// are too few: it takes two more verdicts than evaluators, varied rewards, and scores that are
-    /// not linear combinations of others.
+    /// A 90% interval for the least-squares weight on the reviewed items; null if it is not known
+    /// yet. Top-ranked items are reviewed most, so the weight on all items may differ.
     interval: Option<IntervalEstimate>,
-    /// The policy's estimate of its noise; null if it has none.
+    /// The policy's estimate of the evaluator's noise; null if the policy has none.
     noise: Option<f64>,
-    /// The share of all items that have its score.
+    /// The share of items that have the evaluator's score, over a sample of all items.
     coverage: Option<f64>,
-    /// The evaluator with the highest score correlation, over all items.
+    /// The other evaluator with the strongest correlation of scores, over a sample of all items.
+    /// Null for more than 100 evaluators.
     redundancy: Option<Redundancy>,
     /// Confirmed changes of this evaluator.
     drift: Vec<DriftAlarm>,
 }
 
-/// A correlated evaluator.
+/// An evaluator, and the correlation of its scores with those of the evaluator that names it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Redundancy {
     with: String,
     correlation: f64,
 }
 
-/// A drift alarm about an evaluator or about the verdicts.
+/// A drift alarm: a confirmed change of an evaluator or of the verdicts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DriftAlarm {
     /// The statistic that changed. Of an evaluator: `spread`, the logarithm of the variance of its
@@ -67,24 +65,23 @@ pub(crate) struct DriftAlarm {
     /// difference from predictions; `slope`, how that difference grows with the prediction.
     #[schema(value_type = String)]
     statistic: serde_json::Value,
-    /// When the change began. Of an evaluator: the estimate made when the alarm began, which then
-    /// stays. Of verdicts: the earliest round that may belong to the change, by current data.
+    /// The first round that may belong to the change. For an evaluator, it is the estimate made
+    /// when the alarm began, which stays the same; for verdicts, the current estimate.
     #[schema(value_type = String, format = DateTime)]
     since: Time,
-    /// The first round that certainly comes after the change. For a new change it is exact; later
-    /// it is rounded to a quarter of the change's age.
+    /// The first round that is certainly after the change, by current data.
     #[schema(value_type = String, format = DateTime)]
     until: Time,
-    /// When the alarm about this evaluator began. Null if the log cannot tell, and for verdicts.
+    /// When the alarm about the evaluator began. Null if the log cannot tell, and for verdicts.
     #[schema(value_type = Option<String>, format = DateTime)]
     raised: Option<Time>,
-    /// The log entry whose model raised the alarm, so that it can be checked.
+    /// The log entry whose model raised the alarm. Null if the log cannot tell, and for verdicts.
     entry: Option<u64>,
     /// The mean of the statistic before the change.
     before: Option<f64>,
     /// The mean of the statistic since the change.
     after: Option<f64>,
-    /// 1 minus the probability of such an alarm by chance alone, over any number of looks.
+    /// 1 minus the probability that chance alone would ever raise such an alarm.
     confidence: f64,
 }
 

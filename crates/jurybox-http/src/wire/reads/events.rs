@@ -11,26 +11,28 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EventPage {
     pub(crate) events: Vec<EventEntry>,
-    /// The number to pass as `after` for the next entries.
+    /// The number to pass as `after`, to get the entries that follow.
     pub(crate) next: u64,
 }
 
-/// An entry of the activity log. Items that were erased since are left out.
+/// An entry of the activity log. Ids of items that were erased since are left out.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EventEntry {
     seq: u64,
     #[schema(value_type = String, format = DateTime)]
     at: Time,
-    /// Who made the request: the name of a key.
+    /// Who caused the entry: the name of a key or of a person, or `local` for a server without
+    /// keys.
     actor: String,
-    /// The kind of request: create, configure, items, claim, extend, release, verdicts, undo,
-    /// close, erase; or settle, when earlier verdicts can no longer be undone.
+    /// The kind of entry: create, configure, items, claim, extend, release, verdicts, undo, close
+    /// or erase; settle, when earlier verdicts can no longer be undone; clock, when the clock was
+    /// set back.
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reviewer: Option<String>,
-    /// The ids of its items.
+    /// The ids of the items that the entry concerns.
     items: Vec<String>,
-    /// How many items it concerns, including erased ones.
+    /// How many items the entry concerns, including erased ones.
     many: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     verdicts: Vec<EventVerdict>,

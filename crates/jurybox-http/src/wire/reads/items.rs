@@ -24,12 +24,12 @@ pub(crate) struct Item {
     state: ItemStage,
     #[schema(value_type = String, format = DateTime)]
     arrived: Time,
-    /// The value that ranks it now; null if it is closed or has no score.
+    /// The value by which the item is ranked now; null if it is closed or has no score.
     value: Option<f64>,
     /// Scores by evaluator; null for a missing score.
     scores: BTreeMap<String, Option<f64>>,
     tags: BTreeMap<String, String>,
-    /// From this time on, the item comes before all others.
+    /// From this time on, the item comes before all items that are not due.
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
 }
@@ -56,9 +56,9 @@ impl Item {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ItemPage {
     pub(crate) items: Vec<Item>,
-    /// The number to pass as `after` for the next page; null on the last one.
+    /// The number to pass as `after` for the next page; null on the last page.
     pub(crate) next: Option<u64>,
-    /// The model that ranks, named by the last log entry it learnt from.
+    /// The ranking model, named by the last log entry that it learnt from.
     pub(crate) model: u64,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct ItemLease {
 /// How an item's value comes about.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Explanation {
-    /// The value without any contribution.
+    /// The part of the value that no evaluator contributes; null if the policy cannot tell.
     base: Option<f64>,
     /// Contributions to the value by evaluator; null if the policy cannot tell.
     contributions: Option<BTreeMap<String, Option<f64>>>,
@@ -101,16 +101,17 @@ pub(crate) struct Explanation {
 pub(crate) struct ItemDetail {
     #[serde(flatten)]
     item: Item,
-    /// What the reviewer is shown.
+    /// The content shown to reviewers; null if the item has none.
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
     verdicts: Vec<ItemVerdict>,
     leases: Vec<ItemLease>,
-    /// The probability with which it was chosen for a random check; null if it is none.
+    /// The probability with which the item was chosen for a random check; null if it was not
+    /// chosen.
     audit: Option<f64>,
-    /// The model that ranks, named by the last log entry it learnt from.
+    /// The ranking model, named by the last log entry that it learnt from.
     model: u64,
-    /// Present if the request asked for it (`explain`).
+    /// Present if the request has `explain=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
 }

@@ -1,4 +1,4 @@
-//! Bodies for ranking items without storing them, and for previewing a change of settings.
+//! Bodies of two requests: ranking items without storing them, and previewing a change of settings.
 
 use super::super::Name;
 use super::super::items::{ScoresByName, unique_keys};
@@ -55,7 +55,7 @@ pub(crate) struct PreviewBody {
     pub(crate) k: Option<u32>,
 }
 
-/// The items that would enter and leave the best K.
+/// The items that would enter and leave the best K, the K items with the highest values.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PreviewAnswer {
     pub(crate) k: u32,

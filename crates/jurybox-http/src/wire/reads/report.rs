@@ -1,70 +1,69 @@
-//! The answer body with the finds of reviewers, the baselines, and an estimate of misses.
+//! The answer body of a queue's report: what reviewers found, baselines, and an estimate of misses.
 
 use super::IntervalEstimate;
 use jurybox_server::QueueReport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The finds of reviewers, and an estimate of misses. Erased items are left out, except that
-/// verdicts on them stay in the means of `picked` and `unclaimed`.
+/// What reviewers found, and an estimate of what was missed. Erased items are left out, except that
+/// verdicts on them count in the means of `picked` and `unclaimed`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReportAnswer {
     /// All items that arrived.
     items: u64,
-    /// Items with a decisive verdict, without golden ones.
+    /// Items that people have decided, without golden ones (test questions with a known answer).
     reviewed: u64,
-    /// The sum of their rewards. With rewards 0 and 1 it is the number of positive items.
+    /// The sum of the rewards of `reviewed`. With rewards 0 and 1 it is the number of positive
+    /// items.
     found: f64,
-    /// The mean reward of items that were claimed for their value or due date. Random checks and
-    /// golden items do not count. Items in `released` widen the interval to both ends of the scale,
-    /// and `mean` is null.
+    /// The mean reward of items that were claimed for their value or due date, without random
+    /// checks and golden items. If `released` is not 0, only the ends of the interval are known:
+    /// they allow for any reward of these items.
     picked: CountedMean,
     /// How many claimed items came back without a decision: skipped, released, expired, closed by a
     /// rule, or waiting for another verdict.
     released: u64,
-    /// How many golden items have a verdict. They count in `items` and nowhere else.
+    /// How many golden items people have decided. Besides here, golden items count in `items` only.
     golden: u64,
-    /// The mean reward of items that were judged without a claim.
+    /// The mean reward of items that people decided without having claimed them.
     unclaimed: CountedMean,
     /// The mean reward of all items, estimated from random checks (`random_check_rate`): what a
     /// random order would find.
     random: CountedMean,
-    /// The mean reward of as many items picked by the plain average of their scores, estimated from
-    /// random checks. `mean` is null if random checks were erased, or if items arrived while
-    /// `random_check_rate` was 0.
+    /// The mean reward of the items that the plain average of the scores would have picked, as many
+    /// as were picked. Estimated from random checks; without a `mean` where these leave it open.
     plain_mean: CountedMean,
     /// The sum of rewards of items without a decision, as a 95% interval estimated from random
-    /// checks. Random checks without a decision widen it to both ends of the scale. Null if no
-    /// random check is decided, or rewards have no scale.
+    /// checks. Null if no random check is decided, or rewards have no scale.
     missed: Option<IntervalEstimate>,
-    /// Why `missed`, `random` and `plain_mean` are null.
+    /// Why estimates from random checks are null. Absent if they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<&'static str>,
     /// The numbers of random checks.
     random_checks: RandomChecks,
-    /// The range of rewards: the queue's scale (`reward`), else 0, 1 and all rewards given. Without
-    /// a scale, nothing is estimated about items without a verdict.
+    /// The range of rewards: the queue's scale (`reward`), or else 0 to 1 extended by all rewards
+    /// given. Without a scale, nothing is estimated about items without a verdict.
     scale: RewardScale,
 }
 
-/// A mean, and the number of items it is of.
+/// The mean reward of some items, and their number.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CountedMean {
     items: u64,
-    /// The mean with a 95% interval; null without items. Without a scale of rewards, `low` and
-    /// `high` are null.
+    /// The mean with a 95% interval; null if it cannot be estimated. Without a scale of rewards,
+    /// `low` and `high` are null.
     mean: Option<IntervalEstimate>,
 }
 
-/// The numbers of random checks, by state.
+/// The numbers of random checks, in all and by state.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RandomChecks {
     items: u64,
-    /// Decided by people.
+    /// Random checks decided by people.
     decided: u64,
-    /// Waiting for a decision.
+    /// Open random checks without a decision.
     waiting: u64,
-    /// Closed without a decision by people.
+    /// Random checks closed without a decision by people.
     closed: u64,
     erased: u64,
 }
@@ -76,7 +75,7 @@ pub(crate) struct RewardScale {
     high: f64,
 }
 
-/// The report as JSON, as the API answers it, for callers without a server.
+/// The report as the JSON that the API answers, for callers without a server.
 pub fn report_document(found: QueueReport) -> serde_json::Value {
     serde_json::json!(ReportAnswer::from(found))
 }

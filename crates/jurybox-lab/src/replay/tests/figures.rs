@@ -7,7 +7,7 @@ fn uniform_is_the_mean_and_best_is_one_by_construction() {
     let log = world(200, 0.5, 3);
     let outcome = run(&log, &options(Protocol::Pool { budget: 40 }, &["average"]));
     let uniform = outcome.line("uniform").unwrap();
-    // The mean of the pools of 160 of the 200 rows, exactly.
+    // The mean of the pools, each of which has 160 of the 200 rows.
     let means = (0..20).map(|run| {
         let schedule::ScheduleStage::Pool { rows, .. } =
             &RowSchedule::of(&log, &options(Protocol::Pool { budget: 40 }, &[]), run).stages[0]
@@ -39,18 +39,18 @@ fn learning_pays_where_there_is_something_to_learn() {
     let at: Vec<usize> = outcome.policies[0].best_share_at.keys().copied().collect();
     assert_eq!(at, [20, 60]);
     assert_eq!(outcome.policies[0].best_share_at[&60], adaptive);
-    // The difference is that of the shares, and more precise than their two intervals.
+    // The difference is that of the shares, and more precise than their two intervals together.
     let average = outcome.line("average").unwrap();
     let difference = average.difference_to_first.unwrap();
     assert!((difference.mean - (average.best_share.unwrap().mean - adaptive.mean)).abs() < 1e-12);
     assert_eq!(outcome.policies[0].difference_to_first, None);
     assert!(difference.half_width() < average.best_share.unwrap().half_width() + adaptive.half_width());
-    // The first evaluator has twice the signal of any other.
+    // The first evaluator has at least twice the signal of any other.
     assert!(outcome.line("best-single(e0)").is_some());
     assert_eq!(outcome.references.iter().filter(|line| line.name.starts_with("best-single")).count(), 1);
 }
 
-/// The best evaluator after 20 labels is not the best one after all labels.
+/// At each number of labels, no single evaluator is better than the one shown as the best.
 #[test]
 fn the_best_single_evaluator_is_chosen_at_each_mark() {
     let log = world(300, 0.3, 12);
@@ -69,7 +69,7 @@ fn the_best_single_evaluator_is_chosen_at_each_mark() {
     assert!(outcome.to_table().contains(") in hindsight"));
 }
 
-/// One row in forty has a high reward. A fold with many of them must not rank its rows too low.
+/// One row in forty has a high reward. A fold with many of these must not rank its rows too low.
 #[test]
 fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
     let mut shares = Vec::new();
@@ -104,7 +104,7 @@ fn the_reason_why_there_is_nothing_to_gain_is_the_true_one() {
     assert!(said(&flat, &options(Protocol::Rounds, &["average"])).contains("all rewards are equal"));
 }
 
-/// With a budget as large as the pool, all entrants earn the same: no evaluator is named the best.
+/// With a budget as large as the pool, all entrants earn the same, and no evaluator is named.
 #[test]
 fn no_single_evaluator_is_the_best_where_all_is_picked() {
     let log = world(50, 0.5, 3);
@@ -114,7 +114,7 @@ fn no_single_evaluator_is_the_best_where_all_is_picked() {
     assert!(!outcome.to_table().contains("best-single("), "{}", outcome.to_table());
 }
 
-/// Two policies with the same picks out of fold have a marked zero difference with an interval.
+/// The difference of two policies with the same picks is zero, marked, and not certain.
 #[test]
 fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
     let log = world(100, 0.5, 3);
@@ -126,7 +126,7 @@ fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
     assert!(same.same_picks_as_first && difference.mean == 0.0 && difference.half_width() > 0.0);
     assert!(!outcome.policies[0].same_picks_as_first && !outcome.line("best").unwrap().same_picks_as_first);
     assert!(outcome.to_table().contains("same picks"));
-    // References that are exact stay so, and a fixed policy gets no warning about learning.
+    // The reference `best` stays exact, and a fixed policy gets no warning about learning.
     assert!(share(&outcome, "best").half_width() < 1e-9);
     assert!(
         outcome.warnings.iter().all(|warning| !warning.contains("its own picks")),

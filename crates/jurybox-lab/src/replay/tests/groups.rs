@@ -4,7 +4,7 @@ use super::*;
 use crate::replay::row_groups::RowGroups;
 use jurybox::{Evaluator, Evaluators, Jury};
 
-/// Rows of two groups: one evaluator is informative in the first, the other in the second.
+/// Rows of two groups: one evaluator is informative in one group, the other one in the other.
 fn two_groups(rows: usize) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut log = ReviewLog::of(Evaluators::new(["a", "b"]).unwrap());

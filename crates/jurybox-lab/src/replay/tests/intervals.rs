@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Shares of intervals that hold the mean over many runs on the same file, and the mean over other
-/// files of the same distribution.
+/// Shares of intervals that hold the mean over many runs on the same file, and of those that hold
+/// the mean over all files.
 fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f64) {
     let ask = |runs: usize, seed: u64| ReplayOptions { runs, seed, ..options(protocol, &["average"]) };
     let mut truths = Vec::new();
@@ -23,7 +23,8 @@ fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f
     (holds(&|at| truths[at]), holds(&|_| world_truth))
 }
 
-/// Intervals over runs cover the mean over draws and orders of the same file.
+/// Intervals over runs hold the mean over draws and orders of the same file. Intervals over folds
+/// hold the mean over files, if less often than in 95 of 100 cases.
 #[test]
 fn intervals_over_runs_cover_draws_and_order() {
     let ask = |runs: usize, seed: u64| ReplayOptions {
@@ -37,15 +38,16 @@ fn intervals_over_runs_cover_draws_and_order() {
         let (few, lots) = (share(&run(&log, &ask(10, 1)), "ridge"), share(&run(&log, &ask(100, 2)), "ridge"));
         few.low <= lots.mean && lots.mean <= few.high
     });
-    // 95% of 40 files are 38; fewer than 34 happen once in 300 such tests.
+    // 95% of 40 files are 38; fewer than 34 happen about once in 300 such tests (binomial).
     assert!(held.count() >= 34);
     let (_, world) = coverage(Protocol::Folds(5), 40, 1, 4);
     assert!(world >= 0.80, "{world}");
 }
 
-/// Over many files from `make`: for each entrant the share of intervals that hold the mean over
-/// files, of its best share and of its difference to the first policy, and the width of the latter
-/// over the exact one. Leaves out the first policy and the references that are exact.
+/// Over many files from `make`, for each entrant: its name; the shares of intervals that hold the
+/// mean over files, of the best share and of the difference to the first policy; and the mean width
+/// of the latter intervals over that of exact ones. Leaves out the first policy, `uniform`, `best`
+/// and the best single evaluator.
 fn over_files(
     files: u64,
     make: &dyn Fn(u64) -> ReviewLog,
@@ -74,7 +76,7 @@ fn over_files(
     names.into_iter().map(of).collect()
 }
 
-/// Binary rewards, one of `one_in` high, and four scores.
+/// Four scores, and rewards of which one in `one_in` is 1 and the others are 0.
 fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> ReviewLog {
     let mut log = world(rows, signal, seed);
     let mut sorted = log.rewards.clone();
@@ -84,19 +86,18 @@ fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> ReviewLog {
     log
 }
 
-/// Differences in a pool are significant only if other files of the same distribution have them
-/// too.
+/// Intervals of shares and of differences in a pool hold their means over files.
 #[test]
 fn differences_in_a_pool_are_those_of_other_files() {
     let ask = options(Protocol::Pool { budget: 20 }, &["adaptive", "lin-ucb"]);
     for (name, [shares, differences], wide) in over_files(40, &|file| world(150, 0.7, 5000 + file), &ask) {
-        // 95% of 40 files are 38; fewer than 34 happen once in 300 such tests.
+        // 95% of 40 files are 38; fewer than 34 happen about once in 300 such tests (binomial).
         assert!(shares >= 0.85 && differences >= 0.85, "{name}: {shares} {differences}");
         assert!(wide < 2.5, "{name}: {wide} times as wide as it need be");
     }
 }
 
-/// Prints the book's table of coverage over files: `cargo test --release -p jurybox-lab
+/// Prints a table of `experiments/results/replay.md`: `cargo test --release -p jurybox-lab
 /// table_over_files -- --ignored --nocapture`.
 #[test]
 #[ignore = "a table for people, minutes of work"]
@@ -136,8 +137,8 @@ fn table_over_files() {
     }
 }
 
-/// Prints the book's table of coverage: `cargo test --release -p jurybox-lab coverage_table --
-/// --ignored --nocapture`.
+/// Prints a table of `experiments/results/replay.md`: `cargo test --release -p jurybox-lab
+/// coverage_table -- --ignored --nocapture`.
 #[test]
 #[ignore = "a table for people, minutes of work"]
 fn coverage_table() {
@@ -161,13 +162,14 @@ fn few_rows_of_the_rarer_reward_are_a_warning() {
     assert!(run(&log, &ask).warnings.iter().any(|w| w.contains("rarer") && w.contains("87 to 100 of 100")));
     let plain = run(&world(300, 1.0, 15), &ask);
     assert!(!plain.warnings.iter().any(|w| w.contains("rarer")));
-    // Two folds are too few units for an interval.
+    // Two folds are fewer units than an interval needs.
     let two = run(&log, &ReplayOptions { runs: 1, ..options(Protocol::Folds(2), &["average"]) });
     assert!(two.policies[0].best_share.unwrap().half_width().is_infinite());
 }
 
 /// Files on which nearly every pick is right: few folds have a miss, and intervals must allow for
-/// one. Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests.
+/// one. Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests
+/// (binomial).
 #[test]
 fn shares_near_one_are_not_exact() {
     let yes_no = |file: u64| {

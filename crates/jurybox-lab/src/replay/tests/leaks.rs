@@ -4,8 +4,8 @@ use super::*;
 
 /// With uninformative scores, an entrant that beats random picks has seen the answers.
 ///
-/// Within one file, scores and rewards are related by chance, which intervals over runs do not
-/// cover. So the mean over many small files must be 0 within its interval over files.
+/// Within one file, scores and rewards are related by chance, and intervals over runs do not allow
+/// for that. So the mean over many small files must be 0 within its interval over files.
 #[test]
 fn noise_teaches_nothing_unless_rows_come_back() {
     let protocols = [Protocol::Pool { budget: 60 }, Protocol::Rounds, Protocol::Folds(5)];
@@ -19,8 +19,8 @@ fn noise_teaches_nothing_unless_rows_come_back() {
         for name in LEARNERS.into_iter().chain(["ridge", "logistic", "hindsight", "average", "z-mean"]) {
             let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
             let mean = Interval::of(&shares);
-            // Ten tests per protocol: 99.9% intervals, because one of ten at 95% would often fail
-            // by chance.
+            // Eight tests per protocol: 99.9% intervals, because one of eight at 95% would often
+            // fail by chance.
             let wide = 1.75 * mean.half_width();
             assert!(mean.mean.abs() < wide && wide < 0.15, "{protocol:?}, {name}: {mean:?}");
         }
@@ -65,7 +65,7 @@ fn copied(log: &ReviewLog, times: usize) -> ReviewLog {
     }
 }
 
-/// Copies of a row in other folds must not tell its reward.
+/// Copies of a row in other folds must not reveal its reward.
 #[test]
 fn copies_of_rows_do_not_leak_into_folds() {
     let ask = ReplayOptions { runs: 1, items: 0, k: 30, ..options(Protocol::Folds(5), &["adaptive"]) };
@@ -108,7 +108,7 @@ fn duplicates_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folde
             many.warnings
         );
     }
-    // Binary scores, one of them constant, make sixteen different rows.
+    // Binary scores, those of the first evaluator constant, make eight different rows at most.
     log.scores.iter_mut().for_each(|x| *x = f64::from(*x > 0.5));
     log.scores.iter_mut().step_by(4).for_each(|x| *x = -0.0);
     let ask = ReplayOptions { runs: 3, ..options(Protocol::Folds(7), &["adaptive"]) };
@@ -128,7 +128,7 @@ fn the_files_own_rounds_do_not_learn_from_duplicates_of_the_fold() {
     }
 }
 
-/// Every row `times` times with a little noise on the scores: no duplicates, but equal ids. With
+/// Every row `times` times with a little noise on the scores, so that rows of one id differ. With
 /// `rounds`, each round has all items.
 fn scored_again(log: &ReviewLog, times: usize, rounds: bool) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
@@ -143,7 +143,7 @@ fn scored_again(log: &ReviewLog, times: usize, rounds: bool) -> ReviewLog {
     again
 }
 
-/// With uninformative scores and repeated items, an entrant that beats random picks has seen
+/// Scores are uninformative and items repeated: an entrant that beats random picks has seen
 /// answers.
 #[test]
 fn an_item_that_is_scored_again_leaks_no_reward() {
@@ -200,7 +200,7 @@ fn a_run_shows_an_item_once_and_a_fold_has_all_of_its_rows() {
     assert!(refused.to_string().contains("there are only 3"), "{refused}");
 }
 
-/// Ids that no two rows share change no bit of the outcome.
+/// Ids that no two rows share do not change the outcome at all.
 #[test]
 fn ids_that_do_not_repeat_change_nothing() {
     let log = world(200, 0.5, 6);

@@ -41,7 +41,7 @@ fn states_and_weights_enter() {
     jury.learn(&[jurybox::Example { scores: &row, reward: 1.0, receipt: None }], 0).unwrap();
     ask.states = vec![("state(a)".into(), jury)];
     let outcome = run(&log, &ask);
-    // Weight on the first evaluator alone ranks as that evaluator does.
+    // Fixed weights that are zero for all but one evaluator rank as that evaluator does.
     let (weighed, single) = (share(&outcome, "weights(e0=1)"), share(&outcome, "best-single(e0)"));
     assert_eq!(weighed, single);
     assert!(outcome.policies.iter().any(|line| line.name == "state(a)"));
@@ -112,7 +112,8 @@ fn the_files_own_rounds_come_in_their_order_and_stay_together() {
 fn an_inverted_column_and_an_evaluator_of_low_direction_are_the_same() {
     let plain = world(300, 1.0, 7);
     let low = |j: usize| if j == 0 { jurybox::Evaluator::low("e0") } else { format!("e{j}").into() };
-    // One log declares the direction of its first column, the other has the column as in the file.
+    // `said` declares that low scores of the first evaluator are good; `bare` has the column as in
+    // the file.
     let said = ReviewLog { evaluators: jurybox::Evaluators::new((0..4).map(low)).unwrap(), ..plain.clone() };
     let mut bare = plain;
     bare.scores.iter_mut().step_by(4).for_each(|x| *x = -*x);

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A table of 100 rounds of ten rows that stops the work when the first task is done.
+/// A table of 100 rounds of ten rows, which stops the work at its first report on runs. If
+/// `logged`, it has probabilities, and half of the rows have no reward.
 fn impatient(dir: &tempfile::TempDir, logged: bool) -> Table {
     let path = dir.path().join("log.csv");
     let mut text = String::from("round,good,noise,verdict,p\n");

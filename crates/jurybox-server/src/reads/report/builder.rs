@@ -34,12 +34,12 @@ impl RewardSum {
         (self.items, self.sum) = (self.items + 1, self.sum + worth);
     }
 
-    /// The sum of both.
+    /// The sums of both counts and of both rewards.
     fn and(&self, others: &RewardSum) -> RewardSum {
         RewardSum { items: self.items + others.items, sum: self.sum + others.sum }
     }
 
-    /// The mean of these items and of `unknown` more whose rewards are not known.
+    /// The mean of these items and of `unknown` more, which count at the worst for each end.
     fn mean(&self, scale: RewardBounds, unknown: u64) -> RewardMean {
         let all = (self.items + unknown) as f64;
         let fewest = scale.share(self.sum, self.items) / all;
@@ -65,7 +65,7 @@ fn of_share(fewest: f64, most: f64, n: f64, mean: f64, scale: RewardBounds) -> I
     scale.rewards(Interval { mean, low, high }, 1.0)
 }
 
-/// Accumulates items; the scores of random checks are kept.
+/// Collects items for a report. Keeps the scores of random checks.
 #[derive(Debug)]
 pub(super) struct ReportBuilder {
     strata: Vec<Stratum>,
@@ -74,12 +74,15 @@ pub(super) struct ReportBuilder {
     each: Vec<RandomCheckItem>,
     picked: RewardSum,
     unclaimed: RewardSum,
-    /// Decided items of both kinds that were erased since; their decisions count.
+    /// Erased items that were decided after a claim.
     picked_and_erased: RewardSum,
+    /// Erased items that were decided without a claim.
     unclaimed_and_erased: RewardSum,
-    /// Golden items that were not erased; below, those decided.
+    /// Golden items that were not erased.
     pub(super) golden: u64,
+    /// Golden items that were not erased and are decided.
     golden_decided: u64,
+    /// Claimed items that came back undecided.
     pub(super) released: u64,
     /// Items that somebody holds now.
     pub(super) in_hand: HashSet<u64>,
@@ -94,12 +97,12 @@ pub(super) struct ReportItem {
     pub(super) random_check: Option<f64>,
     pub(super) erased: bool,
     pub(super) open: bool,
-    /// Whether its reward was known before.
+    /// Whether it is golden: its reward was known before.
     pub(super) golden: bool,
     pub(super) scores: Vec<f64>,
     /// The reward by the last decision of people, if there is one.
     pub(super) worth: Option<f64>,
-    /// Whether one of the reviewers had claimed it.
+    /// Whether a reviewer had claimed it.
     pub(super) asked: bool,
 }
 
@@ -123,7 +126,7 @@ impl ReportItem {
 
     /// Adds a valid verdict; verdicts come in log order.
     pub(super) fn hear(&mut self, said: StandingVerdict) {
-        // Rules are not reviews.
+        // Verdicts by rules are not reviews.
         if said.source != VerdictSource::Automatic {
             self.worth = said.decides.or(self.worth);
             self.asked |= said.claim.is_some();
@@ -237,8 +240,8 @@ impl ReportBuilder {
         }
     }
 
-    /// The total reward of undecided items: of all items but random checks, estimated from those,
-    /// minus the decided ones; plus the undecided random checks.
+    /// The total reward of undecided items that were not erased. The total of items other than
+    /// random checks is estimated, less the decided ones; undecided random checks are added.
     fn missed(&self, items: u64) -> Option<Interval> {
         let scale = self.scale;
         let others = others(&self.strata, scale)?;
@@ -251,7 +254,7 @@ impl ReportBuilder {
         let mean = others.mean / not_drawn.max(1) as f64;
         let missed = Interval {
             mean: others.mean + mean * (undecided - erased) - decided,
-            // Each erased item may have contributed all or nothing.
+            // Each erased item may have had any reward.
             low: others.low - erased - decided,
             high: others.high + undecided - decided,
         };
@@ -259,16 +262,16 @@ impl ReportBuilder {
         Some(self.without_point(scale.rewards(clamped(missed, 0.0, left), left)))
     }
 
-    /// The interval without its mean, if people have not decided all random checks, or a stratum
-    /// has none decided.
+    /// The interval without its mean, if people have not decided all random checks, or if a stratum
+    /// with items has none decided.
     fn without_point(&self, interval: Interval) -> Interval {
         let known = |stratum: &Stratum| stratum.came == 0 || stratum.decided > 0;
         let all = self.random_checks.decided == self.random_checks.items && self.strata.iter().all(known);
         if all { interval } else { Interval { mean: f64::NAN, ..interval } }
     }
 
-    /// The mean reward of the random checks in the best share by the plain mean of standardized
-    /// scores.
+    /// The mean reward of the best random checks by the plain mean of standardised scores, as large
+    /// a share as was picked.
     fn plain_mean(&self, evaluators: &Evaluators, items: u64) -> RewardMean {
         let width = evaluators.len();
         let others = items.saturating_sub(self.random_checks.items - self.random_checks.erased);
@@ -287,13 +290,14 @@ impl ReportBuilder {
             .filter(|(mean, _)| !mean.is_nan())
             .collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
-        // Picks are made among the other items: each random check represents some of these.
+        // Picks are made among the other items. Each random check represents some of the others.
         let stands_for = |stratum: &Stratum| match stratum.random_checks {
             0 => 0.0,
             random_checks => stratum.others() as f64 / random_checks as f64,
         };
         let weight = |one: &RandomCheckItem| stands_for(&self.strata[one.stratum]);
-        // Erased items, and items that arrived without random checks, may be among the best.
+        // Items that erased random checks represent, and strata without random checks, may be among
+        // the best.
         let unknown = |stratum: &Stratum| match stratum.random_checks {
             0 => stratum.came as f64,
             _ => stratum.gone as f64 * stands_for(stratum),
@@ -307,7 +311,7 @@ impl ReportBuilder {
             (0.0, 0.0, 0.0, 0.0, 0, 0.0);
         for (_, one) in order {
             let weight = weight(one);
-            // The last item counts if at least half of its weight fits.
+            // The last random check counts if at least half of its weight fits.
             if taken + weight / 2.0 > all - unknown {
                 break;
             }
@@ -328,7 +332,7 @@ impl ReportBuilder {
     }
 }
 
-/// The interval limited to a range.
+/// The interval and its mean, limited to a range.
 pub(in crate::reads) fn clamped(interval: Interval, low: f64, high: f64) -> Interval {
     let within = |value: f64| value.clamp(low, high);
     let (low, high) = (within(interval.low), within(interval.high));

@@ -1,18 +1,20 @@
-//! Simulated queues with known truth, to test how often intervals contain it.
+//! Simulated queues with known rewards, to test how often the intervals contain the truth.
 
 use super::*;
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 
-/// A simulation: each round adds items, and decides some, random checks first within their limit.
+/// A simulated queue. Each round adds 200 items, and decides up to 40: random checks, then the best
+/// scores.
 struct World {
-    /// The random-check rate and the share of items with a reward, for each half of the run.
+    /// For each half of the run: the random-check rate, and the share of reachable items with a
+    /// reward.
     halves: [(f64, f64); 2],
-    /// Claims of 40 per round that are reserved for random checks.
+    /// The most random checks that are decided first in a round.
     random_checks: usize,
-    /// The share of items that nobody can claim; they have a reward five times as often.
+    /// The share of items that nobody can claim. They have a reward five times as often.
     out_of_reach: f64,
-    /// The reward of those that have one.
+    /// The reward of items that have one.
     worth: f64,
     /// The probability that a random check with a reward is erased after its decision.
     erased: f64,
@@ -21,7 +23,8 @@ struct World {
 const WORLD: World =
     World { halves: [(0.1, 0.1); 2], random_checks: 40, out_of_reach: 0.0, worth: 1.0, erased: 0.0 };
 const WORLDS: u64 = 200;
-/// A correct 95% interval misses 10 of 200 runs; more than 19 with a probability of 1 in 300.
+/// A 95% interval misses 10 of 200 runs on average; 20 or more with probability 1 in 375 (binomial
+/// distribution).
 const FEWEST_HELD: usize = 181;
 
 struct Dice(u64, u64);
@@ -44,7 +47,8 @@ struct Item {
     seen: ReportItem,
 }
 
-/// The report after some rounds, the true total reward of undecided items, and the true mean.
+/// The report after some rounds, the true total reward of undecided items, and the true mean
+/// reward.
 fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
     let mut dice = Dice(seed, 0);
     let mut items: Vec<Item> = Vec::new();
@@ -100,8 +104,8 @@ fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
     (gathered.report(&Evaluators::new(["a"]).unwrap()), missed, all / (200.0 * rounds as f64))
 }
 
-/// The number of runs whose intervals contain the missed reward, and the mean; and the average
-/// width of the former.
+/// The number of runs whose interval contains the missed reward; the same for the mean reward; and
+/// the average width of the intervals for the missed reward.
 fn held(world: &World) -> (usize, usize, f64) {
     let (mut missed_held, mut random_held, mut width) = (0, 0, 0.0);
     for seed in 0..WORLDS {
@@ -138,14 +142,13 @@ fn the_interval_holds_the_truth_whoever_took_the_drawn_items() {
 
 #[test]
 fn the_interval_says_something_where_all_drawn_items_are_decided() {
-    // 200 random checks of 2000 items, 10% with reward 1: twice 1.96 standard errors are 0.083
-    // of 1800. Holding at all times takes about twice that.
+    // 200 of 2,000 items are random checks, and 10% have reward 1. So 2 * 1.96 standard errors are
+    // 0.083 of 1,800, or 150. An interval that holds at all times is about twice as wide.
     let (_, _, width) = held(&WORLD);
     assert!(width < 330.0, "{width}");
 }
 
-/// After every round the interval is checked; in 95 of 100 runs it must contain the truth each
-/// time.
+/// The intervals must contain the truth after every one of ten rounds, in enough of the runs.
 #[test]
 fn the_interval_holds_at_every_moment_at_once() {
     for (what, world) in [
@@ -241,7 +244,7 @@ fn while_drawn_items_wait_there_are_ends_and_no_single_number() {
 
 #[test]
 fn the_scale_is_what_was_seen() {
-    // 96 random checks without a find say little if one item may have reward 100.
+    // If one item may have reward 100, then 96 random checks with reward 0 say little.
     let mut gathered = ReportBuilder::of(&[(0.05, 2000, 2000)]);
     (0..96).for_each(|_| gathered.take(seen(Some(0.05), Some(0.0))));
     gathered.take(seen(None, Some(100.0)));
@@ -252,8 +255,8 @@ fn the_scale_is_what_was_seen() {
     assert!(missed.low == 0.0 && missed.high > 9000.0 && missed.high < 10_000.0, "{missed:?}");
 }
 
-/// 100 random checks, of which those with high scores have a reward; 400 picked items, most of
-/// which have one.
+/// Of 100 random checks, the ten with the highest scores have reward 1. So have three quarters of
+/// 360 picked items, and all of 40 unclaimed ones.
 #[test]
 fn picks_are_held_against_drawn_ones() {
     let mut gathered = ReportBuilder::of(&[(0.1, 1000, 1000)]);
@@ -268,6 +271,7 @@ fn picks_are_held_against_drawn_ones() {
     assert_eq!((found.random.items, found.random.mean.unwrap().mean), (100, 0.1));
     assert_eq!((found.picked.items, found.picked.mean.unwrap().mean), (360, 0.75));
     assert_eq!((found.unclaimed.items, found.unclaimed.mean.unwrap().mean), (40, 1.0));
-    // The best 40 of the 100 random checks contain all ten.
+    // 360 of 900 others were picked, so the best 40 of the 100 random checks count: they include
+    // all ten with a reward.
     assert_eq!((found.plain_mean.items, found.plain_mean.mean.unwrap().mean), (40, 0.25));
 }

@@ -1,12 +1,13 @@
 //! The PostgreSQL store, which any number of nodes share.
 //!
-//! A store borrows one of its node's connections for each transaction, and its own thread drives
-//! it. All tables are in the schema `jurybox`. Writing transactions are READ COMMITTED and first
-//! lock the queue's row (`FOR UPDATE`), because a snapshot would be older than the lock.
+//! A store borrows one of its process's connections for each transaction; the thread that uses the
+//! store drives the connection. All tables are in the schema `jurybox`. Transactions that write to
+//! a queue are READ COMMITTED and first lock the queue's row (`FOR UPDATE`), because a snapshot
+//! would be older than the lock.
 //!
-//! A node that stalls in a transaction loses its connection after a few seconds
+//! A node that stalls in a transaction loses its connection after five seconds
 //! (`idle_in_transaction_session_timeout`), so that other nodes can continue. Its later statements
-//! are refused, and it finds out from the log whether the transaction took place.
+//! are refused. It finds out from the log whether the transaction took place.
 
 mod hooks;
 mod log_chunk;
@@ -28,17 +29,17 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 use tokio_postgres::Statement;
 
-/// The time limit of a statement other than a load, set in the database; then the limit for its
-/// answer, set here.
+/// The time limit of a statement in the database, except in loads and migrations.
 const STATEMENT: Duration = Duration::from_mins(1);
+/// The time limit of waiting for the answer to a statement, except in loads and migrations.
 const ANSWER: Duration = Duration::from_secs(75);
-/// The time limit of loading a queue.
+/// The time limit of a transaction that loads a queue.
 const LOAD: Duration = Duration::from_mins(15);
 /// The time limit of one migration.
 const MIGRATION: Duration = Duration::from_hours(6);
-/// How long to wait for a queue's lock: longer than a stalled node can keep it.
+/// How long to wait for a queue's lock: longer than an idle transaction can keep it.
 const LOCK: Duration = Duration::from_secs(20);
-/// How long a node may do nothing in a transaction. Deciding takes milliseconds.
+/// How long a transaction may be idle. Deciding takes milliseconds.
 const THINK: Duration = Duration::from_secs(5);
 
 /// A database, with a connection while a transaction is open.
@@ -47,14 +48,14 @@ pub(crate) struct Postgres {
     /// How long to wait for a database that cannot be reached.
     patience: Duration,
     pool: Arc<ConnectionPool<Session>>,
-    /// The purpose for which connections are borrowed.
+    /// What borrowed connections are used for.
     purpose: Purpose,
     lent: Option<BorrowedConnection<Session>>,
     stage: TransactionStage,
     ahead_of: prefetch::TransactionBuffer,
     /// Whether an item that was to be added existed already.
     hit_existing_item: bool,
-    /// The time limit of an answer, at present.
+    /// The present time limit of an answer.
     limit: Duration,
     /// The difference of this store's clock from the database's in microseconds, which tests set.
     ahead: Arc<AtomicI64>,
@@ -79,7 +80,7 @@ enum TransactionStage {
 }
 
 impl Postgres {
-    /// The adjustable difference of this store's clock.
+    /// The difference of this store's clock from the database's, which tests change.
     #[cfg(test)]
     pub(crate) fn ahead(&self) -> Arc<AtomicI64> {
         self.ahead.clone()
@@ -127,7 +128,7 @@ impl Postgres {
         session.ok_or_else(|| PgFailure::lost("the connection is closed"))
     }
 
-    /// Records a failure in the transaction's state, and converts it.
+    /// Records a failure in the state of the transaction, and converts it to an error.
     fn failed(&mut self, failure: &PgFailure) -> Error {
         self.hit_existing_item |= failure.rule.as_deref() == Some("items_by_key");
         if self.stage == TransactionStage::Open {

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_postgres::SimpleQueryMessage;
 
-/// The schema of all our tables.
+/// The schema of all tables of Jurybox.
 const SCHEMA: &str = "jurybox";
-/// The advisory lock held during migrations: "jury".
+/// The key of the advisory lock held during migrations: the letters "jury".
 const MIGRATING: i64 = 0x6a75_7279;
 
 impl Postgres {
-    /// Opens a database, and creates the tables if there are none. Waits up to `wait` for one that
-    /// cannot be reached, now and later.
+    /// Opens a database, and creates the tables if there are none. If the database cannot be
+    /// reached, waits up to `wait`, now and when the connection is lost later.
     pub(crate) fn open(address: Address, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
         let address = Arc::new(address);
@@ -109,8 +109,8 @@ impl Postgres {
             )));
         }
         let Some(migration) = schema::MIGRATIONS.get(version as usize) else { return Ok(()) };
-        // Writers read the version when they lock a queue; this waits until their transactions have
-        // ended.
+        // Writers read the version when they lock a queue. This lock waits for the end of their
+        // transactions.
         if version > 0 {
             self.say(&format!("LOCK TABLE {SCHEMA}.queues IN EXCLUSIVE MODE"))?;
         }
@@ -148,7 +148,7 @@ impl Session {
         Self::over(line, address)
     }
 
-    /// Errors unless commits are synced and the encoding is UTF-8.
+    /// Prepares a new connection. Errors unless commits are synced and the encoding is UTF-8.
     fn over(line: PgConnection, address: &Address) -> Result<Self, Error> {
         let mut session = Session { line, prepared: HashMap::new() };
         // Commits must reach the disk. The database's own settings may require more, such as a
@@ -168,14 +168,14 @@ impl Session {
         Ok(session)
     }
 
-    /// Errors on a pooler in transaction mode, which may change the session between transactions:
-    /// settings such as `search_path`, timeouts and prepared statements would be another client's.
+    /// Errors on a pooler in transaction mode, which may change the session between transactions.
+    /// Then `search_path`, time limits and prepared statements would be another client's.
     fn refuse_shared_sessions(&mut self, other: &mut Session, address: &Address) -> Result<(), Error> {
         let token = format!("{:016x}", RandomState::new().hash_one(Instant::now()));
         let read = "SELECT COALESCE(current_setting('jurybox.session', true), '')";
         let [_] = self.cells(&format!("SELECT set_config('jurybox.session', '{token}', false)"), address)?;
-        // While `other` has a transaction open, such a pooler gives this connection another
-        // session, or has given `other` this one's.
+        // While `other` has a transaction open, such a pooler either gives this connection another
+        // session, or has given this connection's session to `other`.
         let [theirs] = other.cells(&format!("BEGIN; {read}"), address)?;
         let ours = if theirs == token { Ok([String::new()]) } else { self.cells(read, address) };
         let [_] = other.cells("ROLLBACK; SELECT ''", address)?;
@@ -201,7 +201,7 @@ impl Session {
 }
 
 fn connect(address: &Address) -> Result<PgConnection, PgFailure> {
-    // All statements use their indexes, even while the statistics do not know of recent rows.
+    // Index scans are preferred, since the statistics may not know of recent rows.
     let first = format!(
         "SET search_path = {SCHEMA}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET random_page_cost = 1.1; SET jit = off; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
         STATEMENT.as_millis(),

@@ -44,7 +44,7 @@ impl StatementParam {
         }
     }
 
-    /// Appends a value to an array of its type; a statement has the same types every time.
+    /// Appends a value to an array of its type. Panics on another type, which no statement has.
     fn push(&mut self, value: SqlValue) {
         match (self, value) {
             (StatementParam::Ints(all), SqlValue::Int(x)) => all.push(x),
@@ -103,16 +103,17 @@ impl BoundStatement {
     }
 }
 
-/// Combines consecutive inserts into the same table into one statement each.
+/// Combines consecutive inserts by the same statement into one statement. Log entries come first,
+/// then claims, then all others in their order.
 pub(super) fn gathered(ops: Vec<SqlWrite>) -> Vec<BoundStatement> {
-    // The order of these two relative to the others does not matter.
+    // Moving log entries and claims to the front does no harm, and makes them consecutive.
     let (apart, ops): (Vec<SqlWrite>, Vec<SqlWrite>) =
         ops.into_iter().partition(|op| op.sql == sql::INSERT_LOG || op.sql == sql::INSERT_CLAIM);
     let (log, claims): (Vec<SqlWrite>, Vec<SqlWrite>) =
         apart.into_iter().partition(|op| op.sql == sql::INSERT_LOG);
     let mut all: Vec<BoundStatement> = Vec::new();
     let mut last: Option<&'static str> = None;
-    // One statement must not change the same row twice.
+    // One statement must not write the same payload twice.
     let mut touched: HashSet<Option<i64>> = HashSet::new();
     for SqlWrite { sql, values } in log.into_iter().chain(claims).chain(ops) {
         let item = match values.get(1) {
@@ -144,8 +145,8 @@ pub(super) fn gathered(ops: Vec<SqlWrite>) -> Vec<BoundStatement> {
     all
 }
 
-/// An insert of rows from arrays instead of single values. The first value, the queue's number, is
-/// common to all rows.
+/// Turns an insert of single values into an insert of arrays, one for each column. The first value,
+/// the queue's number, is common to all rows.
 fn many_of(sql: &str, values: Vec<SqlValue>) -> BoundStatement {
     let (head, rest) = sql.split_once(" VALUES (").unwrap_or((sql, ""));
     let tail = rest.split_once(')').map_or("", |(_, tail)| tail);
@@ -174,7 +175,7 @@ impl Postgres {
         if self.session().is_ok_and(known) {
             return Ok(());
         }
-        // If the pending statements have failed, theirs is the error to report.
+        // If statements that were sent earlier have failed, their error is reported.
         self.wait_for_what_is_under_way()?;
         let (kinds, limit) = (said.cells.iter().map(StatementParam::kind).collect::<Vec<Type>>(), self.limit);
         let prepared = self.session().and_then(|session| {
@@ -199,8 +200,8 @@ impl Postgres {
         self.ask_after(None, all)
     }
 
-    /// Sends a command without parameters, then all statements, in one round trip; held-back writes
-    /// are sent along.
+    /// Sends a command without parameters, the held-back writes, and all statements, in this order
+    /// and in one round trip. Returns the rows of each statement. Preparing takes more round trips.
     pub(super) fn ask_after(
         &mut self,
         word: Option<&str>,
@@ -245,8 +246,8 @@ impl Postgres {
         prepared
     }
 
-    /// Sends the held-back statements without waiting, so that the database writes while this
-    /// thread continues.
+    /// Sends the held-back statements without waiting for answers. The database works on them while
+    /// this thread continues.
     pub(super) fn send_held_back(&mut self) -> Result<(), Error> {
         self.prepare_held_back()?;
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
@@ -263,7 +264,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Sends the held-back statements, which are prepared, and commits, in one round trip.
+    /// Sends the held-back statements, which must be prepared, and commits, in one round trip.
     pub(super) fn commit_with_held_back(&mut self) -> Result<(), PgFailure> {
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
         let under_way = self.ahead_of.under_way.take();
@@ -295,7 +296,7 @@ impl Postgres {
         said
     }
 
-    /// Reads all rows of a query by COPY, which costs least, and passes them to `each`.
+    /// Reads all rows of a query by COPY, and passes them to `each` until that fails.
     pub(super) fn copy_out(
         &mut self,
         query: &str,
@@ -311,8 +312,8 @@ impl Postgres {
                 let mut rows = pin!(BinaryCopyOutStream::new(stream, kinds));
                 while let Some(row) = next(&mut rows).await {
                     let row = row?;
-                    // The remaining rows are read all the same, so that the connection can be
-                    // reused.
+                    // The remaining rows are read even after an error, so that the connection can
+                    // be reused.
                     if refused.is_none() {
                         refused = each(&row).err();
                     }
@@ -330,8 +331,8 @@ impl Postgres {
 type PendingRows<'a> =
     std::pin::Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
 
-/// The result of statements sent earlier. If their task has ended without one, this waits until the
-/// time limit.
+/// Waits for statements that were sent earlier. If their task ended without a result, this waits
+/// for ever, and the caller's time limit applies.
 fn arrival<'a>(
     under_way: tokio::task::JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>,
 ) -> PendingRows<'a> {

@@ -1,8 +1,8 @@
-//! The pool of a process's database connections: a fixed number for all queues.
+//! The pool of a process's connections to PostgreSQL, shared by all queues.
 //!
 //! A store borrows a connection for a transaction, or for one query outside of a transaction.
-//! Requests that find none free wait in order of arrival, and fail after a while. Reads can use
-//! only part of the connections, so that writes always get some.
+//! Requests that find none free wait in order of arrival, and fail after ten seconds. Reads can use
+//! only part of the connections, so that some are always left for writes.
 
 use crate::Error;
 use crate::service::lock_mutex;
@@ -14,17 +14,17 @@ use std::time::Duration;
 
 /// The default number of connections of a process.
 const CONNECTIONS: usize = 10;
-/// How long a request waits for a connection; less than HTTP clients wait.
+/// How long a request waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A fixed number of connections, some of which may not be open yet.
+/// A limited number of connections, some of which may not be open yet.
 pub(super) struct ConnectionPool<T> {
     state: Mutex<State<T>>,
 }
 
 struct State<T> {
     connections: usize,
-    /// Connections in use: for any purpose, for reads, and for long reads.
+    /// Connections in use: for any purpose, for reads of either length, for long reads.
     used: [usize; 3],
     idle: Vec<T>,
     waiting: VecDeque<Waiting<T>>,
@@ -50,7 +50,7 @@ impl<T> State<T> {
 
     fn take_back(&mut self, connection: Option<T>, purpose: Purpose) {
         self.used[..=purpose as usize].iter_mut().for_each(|used| *used -= 1);
-        // If the number was lowered, the connection is closed.
+        // If the number of connections was lowered, the connection is closed.
         self.idle.extend(connection.filter(|_| self.used[0] + self.idle.len() < self.connections));
     }
 }
@@ -74,7 +74,7 @@ impl<T> ConnectionPool<T> {
         ConnectionPool { state: Mutex::new(State { connections: CONNECTIONS, used, idle, waiting, tickets }) }
     }
 
-    /// Sets the number of connections, at least two: one for a read, one for a write.
+    /// Sets the number of connections, at least two, so that reads leave one for writes.
     pub(super) fn resize(&self, connections: usize) {
         lock_mutex(&self.state).connections = connections.max(2);
     }
@@ -93,7 +93,8 @@ impl<T> ConnectionPool<T> {
         let (turn, came) = channel();
         let (ticket, connections) = {
             let mut state = lock_mutex(&self.state);
-            // If there is room for this purpose, no waiting request could use it.
+            // If there is room for this purpose, all waiting requests are for purposes without
+            // room.
             if state.has_room(purpose) {
                 return lent(state.lend(purpose));
             }
@@ -106,7 +107,7 @@ impl<T> ConnectionPool<T> {
             return lent(connection);
         }
         lock_mutex(&self.state).waiting.retain(|waiting| waiting.ticket != ticket);
-        // It may have arrived just now.
+        // A connection may have been handed over after the wait ended.
         if let Ok(connection) = came.try_recv() {
             return lent(connection);
         }
@@ -183,7 +184,7 @@ mod tests {
                 scope.spawn(move || work(name, purpose));
                 waiting(at + 1);
             }
-            // One read is running: the next one waits for it, and the writes overtake it.
+            // The waiting read must wait for the running one, and both writes overtake it.
             drop(write);
             waiting(1);
             while lock_mutex(&order).len() < 2 {

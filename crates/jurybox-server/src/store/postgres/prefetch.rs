@@ -1,5 +1,6 @@
-//! Fewer round trips: keys looked up when a transaction begins, and writes held back for the next
-//! statement. Over a slow network a round trip takes as long for ten statements as for one.
+//! Fewer round trips: a transaction looks up announced keys when it begins, and holds back writes
+//! until the next statement. On a slow network, ten statements in one round trip take as long as
+//! one.
 
 use super::Postgres;
 use super::pipeline::{BoundStatement, StatementParam};
@@ -11,8 +12,8 @@ use crate::store::{Prefetch, sql};
 use std::collections::{HashMap, HashSet};
 use tokio_postgres::Row;
 
-// The lateral join looks up each key by its index. A plan made while the table was empty might
-// otherwise scan a whole queue.
+// The lateral join looks up each key by its index. A plan from the time when the table was empty
+// might otherwise scan a whole queue.
 const FIND: &str = "SELECT wanted.key, found.n FROM unnest($2::text[]) AS wanted(key) CROSS JOIN LATERAL (SELECT i.n FROM items i WHERE i.queue = $1 AND i.key = wanted.key LIMIT 1) AS found";
 const REMEMBERED: &str = "SELECT wanted.key, found.hash, found.answer FROM unnest($2::text[]) AS wanted(key) CROSS JOIN LATERAL (SELECT a.hash, a.answer FROM idempotency a WHERE a.queue = $1 AND a.key = wanted.key LIMIT 1) AS found";
 
@@ -23,14 +24,14 @@ fn by_ids() -> String {
     )
 }
 
-/// The keys that can be stored. PostgreSQL refuses text with NUL, and would fail the whole
-/// transaction.
+/// The keys that can be stored. PostgreSQL refuses text with a NUL character, which would fail the
+/// whole transaction.
 fn storable(keys: &[String]) -> StatementParam {
     let fit = keys.iter().filter(|key| !key.contains('\0'));
     StatementParam::Texts(fit.map(|key| Some(key.clone())).collect())
 }
 
-/// The keys that were looked up, and the rows found.
+/// The keys that were looked up, and the rows that were found.
 #[derive(Debug)]
 struct Prefetched<T> {
     asked: HashSet<String>,
@@ -42,14 +43,14 @@ impl<T: Clone> Prefetched<T> {
         Prefetched { asked: asked.into_iter().collect(), found: found.into_iter().collect() }
     }
 
-    /// The rows of these keys; None unless all keys were looked up.
+    /// The rows of these keys; None unless all these keys were looked up.
     fn of(&self, keys: &[String]) -> Option<Vec<(String, T)>> {
         let found = |key: &String| Some((key.clone(), self.found.get(key)?.clone()));
         keys.iter().all(|key| self.asked.contains(key)).then(|| keys.iter().filter_map(found).collect())
     }
 }
 
-/// What a transaction has read in advance, and what it still has to write.
+/// What a transaction has looked up in advance, and the writes it has not sent or confirmed.
 #[derive(Debug, Default)]
 pub(super) struct TransactionBuffer {
     foreseen: Prefetch,
@@ -67,7 +68,7 @@ impl TransactionBuffer {
         self.foreseen = foreseen;
     }
 
-    /// Discards rows read in advance, after a write or at the end of the transaction.
+    /// Discards the rows looked up in advance, which a write may have changed.
     pub(super) fn forget(&mut self) {
         (self.items, self.verdicts, self.answers) = (None, None, None);
     }

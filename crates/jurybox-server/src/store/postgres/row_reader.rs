@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyOutRow;
 use tokio_postgres::types::FromSql;
 
-/// A row from a query or from COPY.
+/// A row whose cells can be read: from a query, or from COPY.
 pub(super) trait CellSource {
     fn cell<'a, T: FromSql<'a>>(&'a self, at: usize) -> Result<T, Error>;
 }
@@ -26,7 +26,7 @@ impl CellSource for BinaryCopyOutRow {
     }
 }
 
-/// A type that can be read from a cell. Whole numbers of all types are stored in eight bytes.
+/// A type that can be read from a cell. All columns of whole numbers have eight bytes.
 pub(super) trait ReadCell: Sized {
     fn read(row: &impl CellSource, at: usize) -> Result<Self, Error>;
 }
@@ -68,7 +68,7 @@ pub(super) fn get<T: ReadCell>(row: &impl CellSource, at: usize) -> Result<T, Er
     T::read(row, at)
 }
 
-/// Reads all rows.
+/// Reads each of the rows.
 pub(super) fn all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Error>) -> Result<Vec<T>, Error> {
     rows.iter().map(read).collect()
 }

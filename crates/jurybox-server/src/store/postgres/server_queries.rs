@@ -179,7 +179,7 @@ impl Lookups for Postgres {
     }
 
     fn reviewed(&mut self, queue: i64, each: &mut ForEachItem<'_>) -> Result<(), Error> {
-        // COPY returns row by row, and takes no parameters.
+        // COPY passes on each row as it arrives, but takes no parameters.
         let query = sql::lateral(&sql::reviewed()).replace("?1", &queue.to_string());
         let kinds = [&ITEM[..], &[Type::TEXT, Type::FLOAT8, Type::FLOAT8, Type::INT8]].concat();
         self.copy_out(&query, &kinds, &mut |row| {

@@ -19,13 +19,13 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-/// The number of rows from which writes are sent ahead of the commit.
+/// Entries with at least this many rows in all are sent ahead of the commit.
 const WORTH_SENDING: u64 = 256;
-/// Locks a queue and reads the version of the tables. A migration locks this table, so the version
-/// stays until the transaction ends.
+/// Locks a queue, and reads the version of the tables. A migration locks the table `queues`, so the
+/// version stays the same until the transaction ends.
 const LOCK_HEAD: &str = "SELECT head, at, (SELECT version FROM version) FROM queues WHERE id = $1 FOR UPDATE";
 const QUEUES: &str = "SELECT id, name, (SELECT version FROM version) FROM queues ORDER BY id";
-/// Read after the lock, which may take a while.
+/// The time at which the statement runs. It runs after the lock, which may take a while.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 const SHOWN: &str = "SELECT wanted.n, found.key, found.body FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key, (SELECT p.body FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n) AS body FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
 const PAYLOAD_BYTES: &str = "SELECT wanted.n, found.bytes FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT octet_length(p.body)::bigint AS bytes FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n LIMIT 1) AS found";
@@ -50,7 +50,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Begins with the command `words`, and reads the head by the statement `head`; announced keys
+    /// Begins with the command `words`, and reads the head by the statement `head`. Announced keys
     /// are looked up in the same round trip.
     fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<LogHead, Error> {
         self.start()?;
@@ -88,7 +88,7 @@ impl Postgres {
     }
 }
 
-/// Errors if a later program has migrated the tables. The version is the third cell of the row.
+/// Errors unless the tables have this program's version. The version is the third cell of the row.
 fn check_version(row: &Row) -> Result<(), Error> {
     let (version, known) = (get::<i64>(row, 2)?, schema::VERSION);
     if version == known { Ok(()) } else { Err(Error::Outdated { version, known }) }
@@ -104,7 +104,7 @@ impl Store for Postgres {
     }
 
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
-        // The readiness check of a server calls this, so it checks the version too.
+        // A server's readiness check calls this, so the version is checked too.
         let rows = self.ask(QUEUES, Vec::new())?;
         all(&rows, |row| {
             check_version(row).and_then(|()| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
@@ -154,7 +154,7 @@ impl Store for Postgres {
     }
 
     fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error> {
-        // It locks nothing and may fold the whole log, so it gets more time.
+        // A reading transaction locks nothing and may fold the whole log, so it gets more time.
         let words = format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {0}; SET LOCAL idle_in_transaction_session_timeout = {0}",
             LOAD.as_millis()
@@ -196,8 +196,9 @@ impl Store for Postgres {
         let ended = self.commit_with_held_back();
         self.stage = TransactionStage::None;
         let ended = ended.map_err(|failure| {
-            // If the database itself refused, the transaction has not taken place. A statement sent
-            // along may be the one refused; the commit then ends a failed transaction.
+            // If the database itself refused, the transaction has not taken place. The refused
+            // statement may also be a write sent with the commit, which then ends a failed
+            // transaction.
             let error = self.failed(&failure);
             if failure.lost { Error::Unknown(failure.what) } else { error }
         });
@@ -243,7 +244,7 @@ impl Store for Postgres {
     fn reconnect(&mut self) -> Result<(), Error> {
         self.rollback();
         let mut lent = self.pool.borrow(self.purpose)?;
-        // The idle connection may be lost too; close it before opening a new one.
+        // The borrowed connection may be lost too, and is closed before a new one is opened.
         lent.connection = None;
         lent.connection = Some(Session::open(&self.address)?);
         Ok(())
@@ -266,8 +267,8 @@ impl Store for Postgres {
         at: i64,
     ) -> Result<(), Error> {
         let mut said = Vec::new();
-        // First, because an expired lease must be deleted before its item is leased again. Leases
-        // expire only together with an entry.
+        // Runs first, because an expired lease must be deleted before its item is leased again.
+        // Leases expire only together with an entry.
         if !writes.is_empty() {
             said.push(BoundStatement::new(sql::EXPIRE, values![queue, at]));
         }
@@ -310,7 +311,7 @@ impl Store for Postgres {
 
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
         let items = StatementParam::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
-        // An erased item has no id, and no lease either.
+        // The statement leaves out erased items, so the id is never null.
         let read =
             |row: &Row| Ok((get(row, 0)?, get::<Option<String>>(row, 1)?.unwrap_or_default(), get(row, 2)?));
         self.many(SHOWN, queue, items, read)

@@ -1,10 +1,11 @@
-//! The SQLite store: one folder with one database, the default, which suffices for one machine.
+//! The SQLite store, the default: one folder with one database, for one machine.
 //!
-//! The database uses write-ahead logging (WAL) and syncs each commit (`synchronous=FULL`). The
-//! setting is asserted, because no test that kills a process would notice a weaker one, only a
-//! power failure. Writers lock the database at once (`BEGIN IMMEDIATE`). One process at a time
-//! writes to the folder, by a lock on a file in it. Readers such as backups need no lock, nor do
-//! archives, which delete a finished queue.
+//! The database uses write-ahead logging (WAL) and syncs each commit (`synchronous=FULL`). Opening
+//! checks these settings: tests that kill a process would not notice a weaker one, only a power
+//! failure would. Transactions on queues lock the database at once (`BEGIN IMMEDIATE`).
+//!
+//! A process that adds to queues locks a file in the folder, so that there is one at a time.
+//! Backups, commands on API keys, and archives, which delete finished queues, do without this lock.
 
 pub(super) mod read;
 mod store;
@@ -36,7 +37,7 @@ pub(crate) struct Sqlite {
     connection: Connection,
     /// The identity of the database file, to notice if it is moved or deleted.
     file: FileId,
-    /// The lock on the folder; None for readers.
+    /// The lock on the folder; None if it was opened without.
     lock: Option<Arc<File>>,
     /// The difference of this store's clock from the system clock in microseconds, which tests set.
     ahead: Arc<AtomicI64>,
@@ -46,8 +47,8 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the folder for writing, and creates it if needed. Waits up to `wait` for another
-    /// process that has it.
+    /// Opens the folder for writing, and creates it if needed. If another process has locked it,
+    /// waits up to `wait`.
     pub(crate) fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
         let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
         let lock = lock(folder, wait)?;
@@ -67,7 +68,8 @@ impl Sqlite {
         Ok(store)
     }
 
-    /// Opens the folder for reading, while another process may write to it.
+    /// Opens the folder without its lock, while another process may write to it. Errors if the
+    /// tables are of an earlier version.
     pub(crate) fn open_to_read(folder: &Path) -> Result<Self, Error> {
         let store = Self::open_as_it_is(folder)?;
         let (version, known) = (store.version()?, schema::VERSION);
@@ -80,7 +82,7 @@ impl Sqlite {
         Ok(store)
     }
 
-    /// Opens the folder for reading, also with tables of an earlier version, for copying them.
+    /// Opens the folder without its lock, also with tables of an earlier version, for copying them.
     pub(crate) fn open_as_it_is(folder: &Path) -> Result<Self, Error> {
         let file = folder.join(FILE);
         check_exists(folder)?;
@@ -141,14 +143,14 @@ impl Sqlite {
             transaction.commit().map_err(db)?;
         }
         if (1..schema::CLEARS_AWAY).contains(&version) {
-            // Before that version files never shrank. If there is no space for rewriting this one,
-            // it stays that way.
+            // Earlier programs made files that never shrink, and only rewriting the file changes
+            // that. Without enough free space for it, the file stays as it is.
             let _ = self.connection.execute_batch("VACUUM");
         }
         Ok(())
     }
 
-    /// Writes a copy of the database as it is now, while others may write to it.
+    /// Writes a copy of the present database to `file`, while others may write to the database.
     pub(crate) fn copy_to(&self, file: &Path) -> Result<(), Error> {
         for_us_alone(file).map_err(|error| Error::Database(error.to_string()))?;
         let mut copy = Connection::open(file).map_err(db)?;
@@ -180,7 +182,8 @@ impl Sqlite {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// Inserts rows of another database for this queue, whose number replaces their first cell.
+    /// Inserts rows that were read from another database. The queue's number replaces their first
+    /// cell.
     pub(crate) fn insert_rows(&self, table: &str, queue: i64, rows: &[Vec<SqlValue>]) -> Result<(), Error> {
         for row in rows {
             let marks = vec!["?"; row.len()].join(", ");
@@ -194,29 +197,30 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Shrinks the file by up to `pages` free pages. True if there are more.
+    /// Shrinks the file by up to `pages` free pages. True if some were freed and more remain.
     pub(super) fn give_back(&self, pages: i64) -> Result<bool, Error> {
         let free = || self.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
         let before = free().map_err(db)?;
         // Each result row frees one page, so all must be read.
         self.rows(&format!("PRAGMA incremental_vacuum({pages})"), [], |_| Ok(()))?;
-        // A database of an earlier version that was not rewritten frees none.
+        // A file that earlier programs made, and that was not rewritten, frees none.
         let after = free().map_err(db)?;
         Ok((1..before).contains(&after))
     }
 
-    /// Errors if the database file was moved or deleted: writes to it would be lost.
+    /// Errors if the database file was moved or deleted, because writes to it would be lost. Not
+    /// detected on systems without inodes.
     fn check_file(&self) -> Result<(), Error> {
         if file_id(&self.folder.join(FILE)) == self.file { Ok(()) } else { Err(Error::FileGone) }
     }
 
-    /// The adjustable difference of this store's clock.
+    /// The difference of this store's clock from the system clock, which tests change.
     #[cfg(test)]
     pub(crate) fn ahead(&self) -> Arc<AtomicI64> {
         self.ahead.clone()
     }
 
-    /// The system clock, in microseconds since 1970.
+    /// The system clock with the difference that tests set, in microseconds since 1970.
     fn clock(&self) -> i64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX) + self.ahead.load(Ordering::Relaxed)
@@ -260,7 +264,7 @@ impl Sqlite {
     }
 }
 
-/// Device and inode of a file; None if it does not exist, or on systems without these.
+/// Device and inode of a file; None if the file cannot be seen, and on systems other than Unix.
 type FileId = Option<(u64, u64)>;
 
 #[cfg(unix)]
@@ -274,7 +278,8 @@ fn file_id(_: &Path) -> FileId {
     None
 }
 
-/// Opens a file, creating it readable for this user only. An existing file keeps its permissions.
+/// Opens a file for writing. A new file is readable for this user only (on Unix); an existing one
+/// keeps its permissions.
 pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
@@ -283,7 +288,7 @@ pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
     options.open(file)
 }
 
-/// Errors if the folder has no database, or if that cannot be seen.
+/// Errors if the folder has no database, or cannot be read.
 pub(crate) fn check_exists(folder: &Path) -> Result<(), Error> {
     let refuse = |why: String| Err(Error::Open(format!("{}: {why}", folder.display())));
     match folder.join(FILE).try_exists() {
@@ -317,8 +322,7 @@ pub(crate) fn lock(folder: &Path, wait: Duration) -> Result<File, Error> {
     }
 }
 
-/// Removes journals left beside a database file, which SQLite would apply to a new file of that
-/// name.
+/// Removes the journals of a database file, which SQLite would apply to a new file of that name.
 pub(crate) fn clear_journals(file: &Path) -> std::io::Result<()> {
     for end in ["-wal", "-shm", "-journal"] {
         let mut journal = file.as_os_str().to_owned();
@@ -331,7 +335,7 @@ pub(crate) fn clear_journals(file: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Errors if the path exists and is not a regular file: reading a pipe would block forever.
+/// Errors if the path exists and is not a regular file. Reading a pipe would block for ever.
 pub(crate) fn check_is_file(file: &Path) -> Result<(), Error> {
     match std::fs::metadata(file) {
         Ok(what) if !what.is_file() => {
@@ -341,7 +345,7 @@ pub(crate) fn check_is_file(file: &Path) -> Result<(), Error> {
     }
 }
 
-/// Creates a folder accessible for this user only; an existing one is left as it is.
+/// Creates a folder that only this user can enter (on Unix); an existing one is left as it is.
 pub(crate) fn make_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -368,25 +372,25 @@ pub(crate) fn check_copy(file: &Path) -> Result<(), Error> {
     is_whole(&copy).map_err(|error| refuse(error.to_string()))
 }
 
-/// Opens a connection; errors unless each commit is synced.
+/// Opens a connection. Errors unless each commit is synced.
 fn connect(file: &Path) -> Result<Connection, Error> {
-    // Without the flag to create: a missing database must not be replaced by an empty one.
+    // Without the flag to create a file: a missing database must not be replaced by an empty one.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)
         .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection.busy_timeout(BUSY).map_err(db)?;
-    // Before anything is written to a new file: lets free pages be returned one by one.
+    // Set before a new file is written: lets `give_back` return free pages.
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL").map_err(db)?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Query plans that do not depend on parameter values, so that they are not made again.
+    // Plans do not depend on parameter values, so a statement is planned only once.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(db)?;
     let journal: String = connection
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection
         // Deleted data is overwritten, so that erased items are not left in the file. `flush`
-        // checkpoints the journal in the background; only if that does not happen and the journal
-        // is long, a commit does it.
+        // checkpoints the journal in the background. A commit does so only if the journal has grown
+        // to 16,384 pages.
         .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -4096; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 16384")
         .map_err(db)?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(db)?;

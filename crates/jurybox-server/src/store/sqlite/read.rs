@@ -61,7 +61,7 @@ pub(in crate::store) fn log_row(row: &Row<'_>) -> Result<LogRow, Error> {
     Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
 }
 
-/// All cells of a row.
+/// All cells of a row. A null has no type here, and is read as a null integer.
 pub(in crate::store) fn plain_row(row: &Row<'_>) -> Result<Vec<SqlValue>, Error> {
     let cells = 0..row.as_ref().column_count();
     let cell = |at| {

@@ -13,7 +13,7 @@ use crate::store::{Checkpoint, FinalDecision, LeaseRow, LogHead, Purpose, QueueR
 use rusqlite::{Row, params};
 use std::io::{ErrorKind, Write as _};
 
-/// Pages of the journal from which `flush` restarts it.
+/// If the journal has more pages than this, `flush` restarts it.
 const LONG: i64 = 4096;
 
 /// The name of a file that is written and removed, to see whether the disk has room.
@@ -87,8 +87,8 @@ impl Store for Sqlite {
         }
         match self.connection.execute_batch("COMMIT") {
             Ok(()) => Ok(()),
-            // Still in the transaction, so it has not taken place. With a full disk, SQLite has
-            // rolled it back by itself.
+            // If the transaction is still open, it has not taken place. With a full disk, SQLite
+            // has rolled it back already.
             Err(error)
                 if !self.connection.is_autocommit()
                     || error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) =>
@@ -377,7 +377,7 @@ impl Store for Sqlite {
     }
 
     fn scrub(&mut self) -> Result<bool, Error> {
-        // Does not wait for readers.
+        // Does not wait for other connections.
         self.connection.busy_timeout(std::time::Duration::ZERO).map_err(db)?;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy = self.connection.query_row(checkpoint, [], |row| row.get::<_, i64>(0));
@@ -390,8 +390,9 @@ impl Store for Sqlite {
         let passive = "PRAGMA wal_checkpoint(PASSIVE)";
         let length = self.connection.query_row(passive, [], |row| row.get::<_, i64>(1)).map_err(db)?;
         if length > LONG {
-            // Under constant load there is always something unflushed, and the journal would grow
-            // until each commit flushes. Here writers wait once, for the little that came since.
+            // Under constant load some pages are always written meanwhile, and the journal would
+            // grow until commits must checkpoint it. Restarting makes writers wait for these few
+            // pages.
             self.connection.busy_timeout(std::time::Duration::from_millis(50)).map_err(db)?;
             let restarted = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
             self.connection.busy_timeout(super::BUSY).map_err(db)?;
