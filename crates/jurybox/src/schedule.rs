@@ -1,9 +1,9 @@
 //! Decides when [`Jury::round`](crate::Jury::round) fits again.
 //!
 //! A fit can cost more than a round, and with many labels two successive fits hardly differ. Rounds
-//! therefore reuse a fit. The state that this fit was made from is then part of the jury's state:
-//! without it, two juries with the same bytes could rank differently. The fit itself is not saved,
-//! because it is a pure function of that state.
+//! therefore reuse a fit. The state from which this fit was made is part of the jury's state, so
+//! that juries with equal bytes rank equally. The fit itself is not saved, because it is a pure
+//! function of that state.
 
 use crate::policy::AnyPolicy;
 use crate::seen::Seen;
@@ -18,8 +18,8 @@ pub(crate) enum Renewal {
     Growth { eager: bool },
 }
 
-/// A fit is renewed when items or labels have grown by one part in this many, or in half as many
-/// from `MANY_ITEMS` or `MANY_LABELS` on.
+/// Items or labels must grow by 1 / `SHARE` of their number before a fit is renewed. From
+/// `MANY_ITEMS` or `MANY_LABELS` on, it is twice that share.
 const SHARE: u64 = 10;
 const MANY_ITEMS: u64 = 10_000;
 const MANY_LABELS: u64 = 1000;

@@ -3,11 +3,11 @@
 //!
 //! **The idea.** An item that is picked for its high scores is picked, in part, for their noise.
 //! Gains estimated from such items are too high, the more so the noisier the evaluator (App. B of
-//! the paper). Only items drawn at random, whatever their scores, give unbiased gains. The three
-//! policies differ in how they handle this:
+//! the paper). Items drawn at random, whatever their scores, do not have this bias. The three
+//! policies differ in the items that they learn from:
 //!
 //! - `eps-greedy` explores with probability eps and learns **from the explored items only** (Alg.
-//!   1, Theorem 1: regret of order T^(2/3));
+//!   1, Theorem 1: regret of order T^(2/3) in T rounds);
 //! - `eps-greedy-all` explores in the same way and learns from every example (Alg. 3), which is
 //!   faster but biased;
 //! - `greedy` is `eps-greedy-all` with eps = 0.

@@ -169,7 +169,7 @@ impl Esag {
             }
         }
         // If no signal was found, sigma is the standard deviation of the scores, and the difference
-        // is rounding error: the prior is flat, not of width zero.
+        // is rounding error. The prior is then flat, not of width zero.
         if scale > 0.0 && signal > LEAST_SIGNAL * spread {
             NormalPrior::normal(1.0, signal / scale)
         } else {

@@ -1,8 +1,8 @@
 //! `eval-ucb`, `glm-eval-ucb`: EvalBasedUCB, optimism about the gains.
 //!
 //! **The idea.** The gains alpha are estimated from the picked items as summed scores over summed
-//! rewards. The weights are those of the point z within distance beta of alpha for which the jury
-//! is *least* informative: z minimises `||z / sigma||` subject to `||z - alpha|| <= beta`.
+//! rewards. Of all points z within distance beta of alpha, the weights use the one for which the
+//! jury is *least* informative. It minimises `||z / sigma||` subject to `||z - alpha|| <= beta`.
 //!
 //! The minimiser is `z_j = alpha_j lambda sigma_j^2 / (lambda sigma_j^2 + beta^2)`, where lambda is
 //! the root of `sum_j (alpha_j / (lambda sigma_j^2 + beta^2))^2 = 1 / beta^2`. The root exists when
@@ -219,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The KKT conditions of the minimiser: it lies on the border of the ball, and the gradient
+        /// The KKT conditions of the minimiser. It lies on the border of the ball, and the gradient
         /// of the objective is a negative multiple of the border's normal.
         #[test]
         fn satisfies_the_kkt_conditions(
