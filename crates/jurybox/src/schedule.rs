@@ -19,12 +19,12 @@ pub(crate) enum Renewal {
 }
 
 /// Items or labels must grow by 1 / `SHARE` of their number before a fit is renewed. From
-/// `MANY_ITEMS` or `MANY_LABELS` on, it is twice that share.
+/// `MANY_ITEMS` or `MANY_LABELS` on, they must grow by twice that share.
 const SHARE: u64 = 10;
 const MANY_ITEMS: u64 = 10_000;
 const MANY_LABELS: u64 = 1000;
-/// Below this many items, or the next constant's labels, an eager policy is fitted after every
-/// change.
+/// Below this many items an eager policy is fitted after every round with items. Below
+/// `EAGER_LABELS` labels it is fitted after every label.
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;
 

@@ -14,13 +14,13 @@
 //!
 //! The paper is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations".
 //!
-//! **Assumes** `phi_j = g(alpha_j r) + noise` with a known link g and independent noise. **Costs**
-//! O(J) an example and an item for J evaluators. With a nonlinear link, a fit also finds a root for
-//! each evaluator.
+//! **Assumes** scores `phi_j = g(alpha_j r) + noise`, for gain alpha_j and reward r, with a known
+//! link g and independent noise. **Costs** O(J) an example and an item for J evaluators. With a
+//! nonlinear link, a fit also finds a root for each evaluator.
 //!
 //! **Exploration.** eps = T^(-1/3) if `horizon=T` is set, otherwise t^(-1/3) in round t. `scale`
 //! and `power` change it (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), and `eps` fixes it.
-//! With `slots`, an exploring round draws only this number of its K picks.
+//! With `slots`, an exploring round draws only this number of its K picks at random.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Policy};

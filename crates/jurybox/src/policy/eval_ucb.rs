@@ -8,11 +8,12 @@
 //! the root of `sum_j (alpha_j / (lambda sigma_j^2 + beta^2))^2 = 1 / beta^2`. The root exists when
 //! `||alpha|| > beta`. Otherwise the ball contains zero, and alpha itself is used.
 //!
-//! **Assumes** `phi_j = g(alpha_j r) + noise` with a known link g, a positive sum of rewards, and
-//! known noise levels sigma. There is no regret bound, because the ball ignores that picks were
-//! chosen by their noise. The paper calls the policy a heuristic that does well when alpha / sigma
-//! is large. **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): Alg.
-//! 4, read with one beta and squared norms. **Costs** O(J) an example and an item for J evaluators.
+//! **Assumes** scores `phi_j = g(alpha_j r) + noise`, for gain alpha_j and reward r, with a known
+//! link g, and a positive sum of rewards. There is no regret bound, because the ball ignores that
+//! picks were chosen by their noise. The paper calls the policy a heuristic that does well when
+//! alpha / sigma is large. **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy
+//! Evaluations"): Alg. 4, read with one beta and squared norms. **Costs** O(J) an example and an
+//! item for J evaluators.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
