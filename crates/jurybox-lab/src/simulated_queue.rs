@@ -168,7 +168,7 @@ impl SimulatedQueue {
     }
 }
 
-/// Scores of one item without missing scores, units, powers or shared errors: the fast path.
+/// The fast path: scores of one item from gains, offsets and noise levels alone.
 fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut R, out: &mut Vec<f64>) {
     let evaluators = truth.alpha.iter().zip(&truth.sigma).zip(&truth.intercept);
     match setting.link {

@@ -43,8 +43,8 @@ pub(crate) fn explored(log: &ReviewLog, rounds: &[Vec<usize>], seed: u64) -> Res
 }
 
 /// For each row of a round, its probability to be in each evaluator's own top `k`; and for each
-/// evaluator, the sum over rows of this probability over the logged one, divided by `k` (the
-/// bonus). Every row needs a logged probability.
+/// evaluator, the bonus. The bonus is the sum over rows of this probability over the logged one,
+/// divided by `k`. Every row needs a logged probability.
 pub(crate) fn advice(log: &ReviewLog, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
     let mut all = vec![Vec::with_capacity(log.width()); rows.len()];
     let mut bonus = Vec::with_capacity(log.width());

@@ -1,7 +1,7 @@
 //! The paper's claims about simulations: what was measured, and the findings.
 //!
 //! Some rules changed after a first full run. Linear growth was first judged by the log-log slope
-//! of the whole regret; both numbers are printed, and a note says where the two rules disagree.
+//! of the whole regret. Both numbers are printed, and a note says where the two rules disagree.
 //! Slower growth does not contradict an upper bound (`esag-exponent`). An error keeps a bias
 //! whatever other policies' errors are (`error-of-all-samples-stays`). `eval-ucb` at low noise is
 //! judged from its second round on, because its first is a blind draw.

@@ -23,7 +23,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// The claim holds, if measured as the paper says.
+    /// The claim holds.
     Reproduced,
     /// The claim holds, and would hold without the cause that the paper names.
     HoldsSaysLittle,
