@@ -22,8 +22,8 @@ impl SmallRound {
     /// Writes the best `k` into `best`, best first. Returns whether the K-th value differs from the
     /// next, so that no tie was broken at the border.
     ///
-    /// None, with nothing written, in four cases: a round that is too large, no threshold, `k` of
-    /// 0, and `k` not below the number of items.
+    /// None, with nothing written, if the round is too large or no threshold is found. The same if
+    /// `k` is 0 or not below the number of items.
     pub(crate) fn top(
         &mut self,
         values: &[f64],
@@ -63,8 +63,8 @@ impl SmallRound {
     }
 }
 
-/// A number that exactly `k` of the values exceed. None if ties or the limit of the search leave no
-/// such number, if the round is too large, or unless `k` is from 1 to one less than all values.
+/// A number that exactly `k` of the values exceed. None if there is none, if the search takes too
+/// long, or if the round is too large. None too if `k` is 0 or not below the number of values.
 pub(crate) fn clear_border(values: &[f64], k: usize) -> Option<f64> {
     if values.len() > ITEMS || k == 0 || k >= values.len() {
         return None;

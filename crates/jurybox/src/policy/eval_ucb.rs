@@ -2,7 +2,8 @@
 //!
 //! **The idea.** The gains alpha are estimated from the picked items as summed scores over summed
 //! rewards. Of all points z within distance beta of alpha, the weights use the one for which the
-//! jury is *least* informative. It minimises `||z / sigma||` subject to `||z - alpha|| <= beta`.
+//! jury is *least* informative. It minimises `||z / sigma||` subject to `||z - alpha|| <= beta`,
+//! where sigma are the noise levels.
 //!
 //! The minimiser is `z_j = alpha_j lambda sigma_j^2 / (lambda sigma_j^2 + beta^2)`, where lambda is
 //! the root of `sum_j (alpha_j / (lambda sigma_j^2 + beta^2))^2 = 1 / beta^2`. The root exists when
