@@ -28,7 +28,7 @@ pub struct SimulatedItems {
     pub scores: Vec<f64>,
     /// True reward of each item.
     pub rewards: Vec<f64>,
-    /// The verdict on each item: its reward plus the reward noise of the setting.
+    /// The verdict on each item: its reward plus an error of the setting's reward noise.
     pub verdicts: Vec<f64>,
 }
 

@@ -1,5 +1,5 @@
 //! Off-policy evaluation: the reward of other policies, from a log of picks with their
-//! probabilities.
+//! probabilities. A *figure* is an estimated reward per pick that is shown with an interval.
 //!
 //! - `target` follows a policy along the log; the policy learns from the logged rewards, with
 //!   `receipts` reconstructed from the logged probabilities;

@@ -1,8 +1,9 @@
-//! The decision between a figure and bounds for a policy, by the support that the log has for it.
+//! The decision between a figure (an estimated reward with its interval) and bounds for a policy,
+//! by the support that the log has for it: whether the log could make the policy's picks.
 //!
-//! The mean weight of the reviewed rows is `sum w / N`, with w and N as in `estimators`. It is one,
-//! up to chance, if the log could have picked each of the policy's picks. A smaller one means picks
-//! that the log never or too rarely makes. There is no figure in these cases:
+//! The mean weight of the reviewed rows is `sum w / N`, with w, c and N as in `estimators`. It is
+//! one, up to chance, if the log could have picked each of the policy's picks. A smaller one means
+//! picks that the log never or too rarely makes. There is no figure in these cases:
 //!
 //! 1. the policy picks rows without a probability, in a log that has some on unpicked rows;
 //! 2. the 95% interval of the mean weight lies below one;

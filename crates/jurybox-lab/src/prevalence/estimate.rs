@@ -116,7 +116,8 @@ impl PrevalenceEstimate {
     }
 }
 
-/// The sum of the squares of `of`, over pairs of a weight and a surprise.
+/// The sum of the squares of `of`, over pairs of a weight and a surprise (the distance of a reward
+/// from the expected one).
 fn squares(terms: &[(f64, f64)], of: fn(f64, f64) -> f64) -> f64 {
     terms.iter().map(|&(weight, surprise)| of(weight, surprise).powi(2)).sum()
 }

@@ -1,5 +1,5 @@
 //! The figures of a replay with their intervals: ratio estimators over runs, half-samples, rounds
-//! or folds.
+//! or folds. A *label* is a pick with its reward.
 //!
 //! **Best share.** `(reward - uniform) / (best - uniform)`: rewards of the picks, of random picks
 //! (uniform), and of the best possible picks, each summed over all runs. For each unit u let

@@ -54,7 +54,7 @@ pub struct ReplayOutcome {
     pub k: usize,
     /// Rounds or steps in a run.
     pub rounds: usize,
-    /// Labels in a run.
+    /// Labels (picks with their rewards) in a run.
     pub labels: usize,
     /// Number of runs.
     pub runs: usize,

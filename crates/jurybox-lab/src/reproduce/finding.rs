@@ -1,4 +1,5 @@
-//! Findings on the paper's claims, and the rules behind them, at 95% confidence.
+//! Findings on the paper's claims, and the rules behind them, at 95% confidence. t is a round, and
+//! T the number of rounds.
 //!
 //! - Comparisons are decided if the interval of the difference excludes zero. They are paired by
 //!   run, except those of different settings.
