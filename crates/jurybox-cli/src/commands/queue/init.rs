@@ -7,7 +7,7 @@ use crate::messages::{next, say};
 use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_server::{Config, EmbeddedQueue};
 
-/// The name of a queue that nobody named. Folders of earlier versions have it stored.
+/// The name of a queue without `--queue`. It is stored in folders of earlier versions.
 const DEFAULT_NAME: &str = "desk";
 
 const EXAMPLES: &str = "\
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     settings: QueueSettings,
 }
 
-/// Evaluators of these names, with the direction of the inverted ones set.
+/// Evaluators of these names. For the names in `invert`, low scores mean high.
 pub(super) fn evaluators_of(evaluators: &[NameList], invert: &[NameList]) -> anyhow::Result<Evaluators> {
     let mut all: Vec<Evaluator> = names::all(evaluators).into_iter().map(Evaluator::from).collect();
     for name in &names::all(invert) {
