@@ -72,8 +72,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// A column that Python hands over, as an Arrow array. It is a numpy array with an optional mask of
-/// missing cells, a list of strings, or an Arrow table with one column in one batch. Large columns
-/// of strings come as a series of lists, which need not exist at the same time.
+/// missing cells, a list of strings, or an Arrow table with one column. Large columns of strings
+/// come as a series of lists, which need not exist at the same time.
 pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny>>) -> Result<ArrayRef> {
     if let Ok(list) = values.cast::<PyList>() {
         let mut text = LargeStringBuilder::new();

@@ -1,7 +1,7 @@
 //! Validation of Arrow arrays that other libraries hand over, before they become arrays of ours.
 //!
-//! The Arrow C interface passes pointers, and the arrays made from them trust what they are given:
-//! text is not checked, and offsets are followed wherever they lead. Each array is therefore
+//! The Arrow C interface passes pointers, and the arrays made from them trust what they are given.
+//! Text is not checked, and offsets are followed wherever they lead. Each array is therefore
 //! checked once. Afterwards all text is UTF-8, under missing cells too. Every offset, dictionary
 //! key and view points inside its array. Only the rows asked for are checked and kept; of a
 //! dictionary, all values.
@@ -63,8 +63,8 @@ fn checked_rows(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData
 }
 
 /// Checks rows of an array with child arrays. Children of structs, lists and maps are cut to the
-/// rows in use, and the result begins at offset 0: not all code handles slices of slices right.
-/// Children of other arrays, such as dictionaries, stay whole.
+/// rows in use. Their result begins at offset 0, because not all code handles slices of slices
+/// right. Children of other arrays, such as dictionaries, stay whole.
 fn nested(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData, ArrayFault> {
     let first = array.offset() + from;
     let nulls = array.nulls().map(|nulls| nulls.slice(from, rows));

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The state of a jury, the random generator of its picks, and a fit if one was made.
 #[derive(Clone)]
 pub(crate) struct JuryState {
     pub(crate) state: State,

@@ -25,7 +25,7 @@ pub(crate) fn spec_text(policy: &str, options: &Bound<'_, PyDict>) -> Result<Str
 }
 
 /// A spec from its text and keyword options. A keyword may end in `_` where Python reserves the
-/// word. Options with one number per evaluator may be a dict by name.
+/// word. If `evaluators` are given, options with one number for each may be a dict by name.
 pub(crate) fn spec(
     policy: &str,
     options: &Bound<'_, PyDict>,

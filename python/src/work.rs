@@ -71,8 +71,8 @@ impl WorkControl {
     }
 }
 
-/// Runs `work` without holding the interpreter. `watch` is called with the number of rows or runs
-/// done, the position in bytes or runs, its end (or None), and the unit, `rows` or `runs`.
+/// Runs `work` without holding the interpreter. `watch` is called with the rows or runs done, the
+/// position in bytes or runs, its end (or None), and the unit, `rows` or `runs`.
 pub(crate) fn run<T, E>(
     py: Python<'_>,
     watch: Option<&Bound<'_, PyAny>>,

@@ -1,16 +1,16 @@
-//! Advice on errors and warnings, in the options of the command line.
+//! Advice on errors and warnings, in terms of the options of the command line.
 //!
-//! The libraries say what is wrong and where; they do not know by which options a person asked.
-//! Advice is chosen by the variant and the typed fields of an error, never by the words of its
-//! message.
+//! The libraries say what is wrong and where, but do not know the options. Advice follows from the
+//! variant and the fields of an error, never from the words of its message.
 
 use jurybox_files::{Error, ForeignKind, LearnNotice, OddColumn, Warning};
 use std::fmt;
 
-/// Advice on values that were learnt from labels of chosen items only.
+/// Advice on values that were learnt only from labels of items that the policy chose.
 pub(crate) const ON_CHOSEN_LABELS: &str = "have some items reviewed with a known probability (`--policy 'adaptive(audit=1,slots=5)'` where a state begins), and `jurybox prevalence --probability` measures the mean reward";
 
-/// An error with the advice that its command knows, where its type does not tell what to advise.
+/// An error with advice from the command that met it, for errors whose type is not enough to choose
+/// advice.
 #[derive(Debug)]
 pub(crate) struct Advised {
     error: anyhow::Error,
@@ -31,7 +31,7 @@ impl fmt::Display for Advised {
 
 impl std::error::Error for Advised {}
 
-/// Advice on an error, if there is any.
+/// Advice on the first error of a chain for which there is some.
 pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         if let Some(advised) = cause.downcast_ref::<Advised>() {
@@ -79,12 +79,13 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<String> {
     })
 }
 
-/// A name as an element of a list: in double quotes if it has a comma.
+/// A name as an element of a list option. With a comma it is in double quotes, within single quotes
+/// for the shell.
 fn quoted(name: &str) -> String {
     if name.contains(',') { format!("'\"{name}\"'") } else { name.into() }
 }
 
-/// `--label` options for the first words of a reward column, to be completed with their numbers.
+/// A `--label WORD=NUMBER` option for each word that `odd` lists. The user replaces `NUMBER`.
 pub(crate) fn labels(odd: &OddColumn) -> String {
     let flag = |(_, word): &(_, String)| {
         if word.contains(',') {
@@ -109,11 +110,11 @@ pub(crate) fn on_told(told: &LearnNotice) -> Option<String> {
     }
 }
 
-/// Advice on a column with both shares and plain numbers.
+/// Advice on a column that has both shares, such as 13%, and plain numbers.
 const ONE_SCALE: &str =
     "a column has one scale: write all of it as shares such as 13% and 4/5, or none of it";
 
-/// How to get the input of a part of the paper that was skipped.
+/// How to get the input that a skipped part of `jurybox reproduce` needs.
 pub(crate) fn on_skipped(part: jurybox_lab::SkippedPart) -> &'static str {
     match part {
         jurybox_lab::SkippedPart::NoContent => "name it with --data DIR",
@@ -123,7 +124,8 @@ pub(crate) fn on_skipped(part: jurybox_lab::SkippedPart) -> &'static str {
     }
 }
 
-/// Whether an error is about a settings file, and prints several lines of it.
+/// Whether line ends are kept when an error is printed. They are in TOML errors, which draw the
+/// faulty line of the file, and in the lab's errors about settings and contents of files.
 pub(crate) fn draws_settings(error: &anyhow::Error) -> bool {
     use jurybox_lab::Error::{Content, Setting};
     let of_the_lab = |cause: &jurybox_lab::Error| matches!(cause, Content { .. } | Setting { .. });
@@ -226,8 +228,8 @@ mod tests {
         assert_eq!(on(&anyhow::anyhow!("something else")), None);
     }
 
-    /// Messages do not choose advice: an error that has only the words of another gets none, and
-    /// words put before an error change nothing.
+    /// An error with the message of another type of error gets no advice. Context put before an
+    /// error does not change its advice.
     #[test]
     fn no_message_changes_advice() {
         let errors = [

@@ -13,13 +13,13 @@ pub(crate) const GROUPS: [(&str, &[&str]); 4] = [
     ("Tools", &["completions", "man", "help"]),
 ];
 
-/// What a command does, in a line; `help` is added by clap only later.
+/// The one-line description of a command. `help`, which clap adds later, gets a fixed description.
 pub(crate) fn summary(command: &Command, name: &str) -> String {
     let about = command.find_subcommand(name).and_then(Command::get_about);
     about.map_or_else(|| "Print this text, or the help of a command".into(), ToString::to_string)
 }
 
-/// The help template of the root command: the usual parts, with a list of commands for each group.
+/// The help template of the root command: clap's usual parts, with a list of commands per group.
 pub(crate) fn help_template(command: &Command) -> String {
     let style = command.get_styles().get_header();
     let literal = command.get_styles().get_literal();

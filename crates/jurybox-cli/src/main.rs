@@ -1,8 +1,8 @@
 //! The `jurybox` command: parsing, exit codes and the text of errors.
 //!
-//! Each subcommand is one file under `commands/` with its arguments and `run`. Results go to
-//! standard output (`output.rs`), messages to standard error (`messages.rs`). Only this file
-//! chooses exit codes.
+//! Each subcommand has a file or a folder under `commands/`, with its arguments and `run`. Results
+//! go to standard output (`output.rs`), messages to standard error (`messages.rs`). Exit codes are
+//! chosen here, except that of a second Ctrl-C (`commands/lab.rs`).
 #![forbid(unsafe_code)]
 
 mod advice;
@@ -15,8 +15,9 @@ mod reference;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 
-/// Decoding Parquet allocates and frees megabytes per page. The system's allocator returns each to
-/// the kernel, which was measured to take longer than decoding.
+/// Replaces the system's allocator, which returns freed memory to the kernel. Decoding Parquet
+/// allocates and frees megabytes per page: returning them was measured to take longer than
+/// decoding.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -30,7 +31,7 @@ Exit codes:
 Results go to standard output, everything else to standard error.
 `jurybox COMMAND --help` shows the options of a command, with examples.";
 
-/// The exit code after Ctrl-C, as shells have it: 128 plus the number of the signal.
+/// The exit code after Ctrl-C, as in shells: 128 plus 2, the number of the signal SIGINT.
 const INTERRUPTED: u8 = 130;
 
 /// Of all these items, which K deserve a person's time?
@@ -48,7 +49,7 @@ struct Cli {
     command: commands::Command,
 }
 
-/// The command line with its subcommands grouped in `--help`.
+/// The parser of the command line, whose `--help` lists the subcommands in groups.
 fn command_line() -> clap::Command {
     let command = Cli::command();
     let template = groups::help_template(&command);
@@ -66,22 +67,23 @@ fn main() -> ExitCode {
     messages::set_quiet(cli.quiet);
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of the output has left (`| head`): it has what it wanted.
+        // The reader of the output has left, as `| head` does once it has enough lines.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let message = match advice::on(&error) {
                 Some(advice) => format!("error: {error:#}; {advice}"),
                 None => format!("error: {error:#}"),
             };
-            // Names and cells come from anywhere. Only errors in a settings file span several
-            // lines.
+            // An error may repeat names and cells of files, with control characters in them. Line
+            // ends are kept only where `draws_settings` allows it.
             messages::line(&jurybox_files::plain(&message, advice::draws_settings(&error)));
             if commands::interrupted() { INTERRUPTED.into() } else { ExitCode::FAILURE }
         }
     }
 }
 
-/// Parses the command line. A dumb terminal gets no colours, whatever the environment says.
+/// Parses the command line. A terminal with `TERM=dumb` gets no colours, whatever other environment
+/// variables say.
 fn parse() -> Result<Cli, clap::Error> {
     let color = if messages::is_dumb() { clap::ColorChoice::Never } else { clap::ColorChoice::Auto };
     let mut command = command_line().color(color);
@@ -91,7 +93,7 @@ fn parse() -> Result<Cli, clap::Error> {
 
 /// Prints help, the version or an error of the command line, and exits with its code.
 ///
-/// An error that repeats control characters of an argument is printed with these escaped.
+/// If an argument has control characters, they are escaped in the printed error.
 fn exit_with(error: &clap::Error) -> ! {
     let has_control = |argument: std::ffi::OsString| {
         let argument = argument.to_string_lossy();
@@ -123,13 +125,13 @@ mod tests {
         command
     }
 
-    /// An option that stands under a shared heading in one command stands under it in every
-    /// command.
+    /// A heading is shared if several commands use it. An option under a shared heading in one
+    /// command is under it in every command that has the option.
     #[test]
     fn options_stand_under_the_same_heading_everywhere() {
         let mut uses: BTreeMap<String, Vec<(String, BTreeSet<String>)>> = BTreeMap::new();
         let mut options: BTreeMap<String, Vec<(String, Option<String>)>> = BTreeMap::new();
-        // `--reward COLUMN` and `--reward NUMBER` are two options.
+        // `--reward COLUMN` and `--reward NUMBER` count as two options.
         let key = |option: &clap::Arg| {
             let value = option.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
             format!("{} {}", option.get_id(), value.unwrap_or_default())
@@ -159,7 +161,7 @@ mod tests {
         }
     }
 
-    /// "File format" has the options about how a file is written, and no other.
+    /// In each command, the heading "File format" is missing or has exactly these six options.
     #[test]
     fn the_file_format_has_no_other_options() {
         let format = ["decimal", "delimiter", "input_format", "long", "na", "no_header"];

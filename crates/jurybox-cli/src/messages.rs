@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 static QUIET: AtomicBool = AtomicBool::new(false);
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Turns messages off or on for the rest of the process.
+/// Turns messages off or on. They are on at the start of the process.
 pub(crate) fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
@@ -21,14 +21,16 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a message. Control characters are escaped, because names and cells come from anywhere.
+/// Prints a message, unless messages are turned off. Control characters are escaped, because names
+/// and cells of files may have them.
 pub(crate) fn say(message: fmt::Arguments<'_>) {
     if !is_quiet() {
         line(&plain(&message.to_string(), false));
     }
 }
 
-/// Prints a warning about the table that a result rests on, and keeps it for the JSON document.
+/// Prints a warning, and keeps it for the JSON documents of this run. An equal warning is kept
+/// once.
 pub(crate) fn warn(message: &str) {
     say(format_args!("warning: {message}"));
     let mut warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +39,7 @@ pub(crate) fn warn(message: &str) {
     }
 }
 
-/// All warnings of this run, each once, also those that `--quiet` did not print.
+/// All warnings given to [`warn`] so far, each once, also those that `--quiet` hid.
 pub(crate) fn warnings() -> Vec<String> {
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -48,7 +50,7 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// Names the files that a command has written; `-`, which is standard output, is left out.
+/// Names the files that a command has written. Standard output, by any of its names, is left out.
 pub(crate) fn wrote<'a>(files: impl IntoIterator<Item = &'a Path>) {
     let files: Vec<String> = files
         .into_iter()
@@ -60,12 +62,13 @@ pub(crate) fn wrote<'a>(files: impl IntoIterator<Item = &'a Path>) {
     }
 }
 
-/// Ends a command with the command that makes sense after it, such as `jurybox learn ...`.
+/// Prints the command that makes sense next. `command` comes without `jurybox` in front.
 pub(crate) fn next(command: fmt::Arguments<'_>) {
     say(format_args!("Next: jurybox {command}"));
 }
 
-/// A word as a shell reads it back: in single quotes where it has anything but plain characters.
+/// A word as a shell reads it back: in single quotes if it is empty or has other than plain
+/// characters.
 pub(crate) fn shell(word: impl fmt::Display) -> String {
     let word = word.to_string();
     let is_plain = |sign: char| sign.is_alphanumeric() || "_-./:,=@+%".contains(sign);
@@ -76,13 +79,13 @@ pub(crate) fn shell(word: impl fmt::Display) -> String {
     }
 }
 
-/// Whether standard error is a terminal that can redraw lines. Progress bars are shown nowhere
-/// else.
+/// Whether lines on standard error can be redrawn, as progress bars need. False with `--quiet`,
+/// without a terminal, and on a dumb terminal.
 pub(crate) fn can_redraw() -> bool {
     !is_quiet() && !is_dumb() && stderr().is_terminal()
 }
 
-/// Whether the terminal calls itself dumb: it can neither redraw lines nor show colours.
+/// Whether `TERM` is `dumb`: the terminal can neither redraw lines nor show colours.
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

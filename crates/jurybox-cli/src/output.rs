@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// added.
 const VERSION: u32 = 2;
 
-/// A document with its format, `jurybox-` and the command's name, and its version.
+/// A document with its format and version. The format is `jurybox-` and the name of the command.
 #[derive(Serialize)]
 struct VersionedDocument<T> {
     format: String,
@@ -25,7 +25,7 @@ pub(crate) fn versioned(command: &str, body: impl Serialize) -> anyhow::Result<(
     document(&VersionedDocument { format: format!("jurybox-{command}"), version: VERSION, body })
 }
 
-/// Writes a JSON document that has a `version` of its own, with its format.
+/// Writes a JSON document with its format. The `version` is a field of `body`.
 pub(crate) fn named(command: &str, body: impl Serialize) -> anyhow::Result<()> {
     document(&NamedDocument { format: format!("jurybox-{command}"), body })
 }
@@ -37,8 +37,8 @@ struct NamedDocument<T> {
     body: T,
 }
 
-/// A value as JSON, with some of its fields renamed, where documents have other names than stored
-/// data.
+/// A value as JSON, with some of its top-level fields renamed. `names` has pairs of the stored name
+/// and the name in documents.
 pub(crate) fn renamed(value: impl Serialize, names: &[(&str, &str)]) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(value)?;
     if let Value::Object(fields) = &mut value {
@@ -56,9 +56,11 @@ pub(crate) fn is_stdout(file: &Path) -> bool {
     STDOUT.iter().any(|name| file.as_os_str() == *name)
 }
 
-/// Whether one of these output files is standard output, so that nothing else may be printed there.
+/// Whether one of these output files is standard output. Then nothing else may be printed there.
 ///
-/// More than one document for standard output, `--json` included, is an error.
+/// # Errors
+///
+/// If more than one output goes to standard output. The document of `--json` is one of them.
 pub(crate) fn uses_stdout<'a>(
     files: impl IntoIterator<Item = &'a PathBuf>,
     json: bool,
@@ -71,7 +73,7 @@ pub(crate) fn uses_stdout<'a>(
     Ok(files > 0)
 }
 
-/// A document with the warnings about its table at its end, where there are any.
+/// A document with the warnings of this run at its end, if there are any.
 #[derive(Serialize)]
 struct WarnedDocument<'a, T> {
     #[serde(flatten)]
@@ -80,15 +82,15 @@ struct WarnedDocument<'a, T> {
     table_warnings: Vec<String>,
 }
 
-/// Writes a JSON document as it is, with the warnings of this run.
+/// Prints a JSON document on standard output, with the warnings of this run at its end.
 pub(crate) fn document(value: &impl Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(&WarnedDocument { value, table_warnings: warnings() })?;
     text.push('\n');
     text_to_stdout(&text)
 }
 
-/// Writes text. On a terminal, control characters are escaped; files and pipes get the text
-/// unchanged.
+/// Prints text on standard output. On a terminal, control characters other than line ends are
+/// escaped; files and pipes get the text unchanged.
 pub(crate) fn text_to_stdout(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() { plain(text, true) } else { text.into() };

@@ -6,7 +6,7 @@ use crate::order::by_likeness;
 use crate::svg::{Ground, Svg, both, px, width_of};
 use std::fmt::Write;
 
-/// A square of values from -1 to 1, one for each pair of names, row by column.
+/// A square of values from -1 to 1, with the same names for rows and columns.
 ///
 /// ```
 /// use jurybox_draw::HeatMap;

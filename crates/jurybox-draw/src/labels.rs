@@ -15,7 +15,7 @@ pub(crate) struct End<'a> {
 
 /// Minimum distance of two labels in pixels where there is room for it.
 const STEP: f64 = 16.0;
-/// Minimum distance of two labels in a crowded plot; labels beyond that are left out.
+/// Minimum distance of two labels in a crowded plot; labels that do not fit are left out.
 const CLOSEST: f64 = 13.0;
 
 /// The heights nearest to `wanted` in least squares that are at least `step` apart and between

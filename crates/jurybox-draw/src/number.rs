@@ -1,6 +1,6 @@
 //! Numbers formatted for people.
 
-/// Formats a number for people, with at most four decimals. Beyond a million and below 0.001 in
+/// Formats a number for people, with at most four decimals. From a million on and below 0.001 in
 /// size, but for 0, it is in scientific notation; NaN is a dash.
 ///
 /// ```

@@ -397,8 +397,8 @@ fn line(
     ));
 }
 
-/// Draws a dot for each point if there are at most 12. `told` has the x values of the strips; a dot
-/// at another x has a tooltip of its own.
+/// Draws a dot for each point of a curve with at most 12, unless it is a reference. `told` has the
+/// x values of the strips; a dot at another x has a tooltip of its own.
 fn marks(
     svg: &mut Svg,
     curve: &Curve,

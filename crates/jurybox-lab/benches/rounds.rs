@@ -1,5 +1,5 @@
-//! Benchmark: rounds per second of every policy but `oracle` at the paper's size (60 items, 10
-//! evaluators, K = 10), and the ratio of `esag` to ESAG in vectorised numpy.
+//! Benchmark: rounds per second of every policy but `oracle`, and the ratio of `esag` to ESAG in
+//! vectorised numpy. Rounds have the paper's size (60 items, 10 evaluators, K = 10).
 //!
 //! `JURYBOX_PYTHON` names a Python with numpy (default `python3`); without numpy the comparison is
 //! skipped with a message. Rounds are drawn beforehand: only picking, observing and learning are

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 /// A policy in a simulation, with its label.
 ///
-/// The simulation sets the options link, noise levels, horizon and range of rewards (and, for
-/// `oracle`, the gains) where the policy has them and the spec does not set them.
+/// Where the policy has such options and the spec does not set them, the simulation sets link,
+/// noise levels, horizon and range of rewards. It sets the gains for `oracle`.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Setting};

@@ -2,8 +2,8 @@
 //!
 //! Each hour brings 100 posts, one in ten of them harmful on average, and reviewers have time for
 //! ten. Three methods pick from the same posts: Jurybox, the plain average of the scores, and the
-//! oracle, which knows the gain, offset and noise of every evaluator. The module counts the harmful
-//! posts that each method finds.
+//! oracle. The oracle knows the gain, offset and noise of every evaluator. The module counts the
+//! harmful posts that each method finds.
 
 use crate::demo_page;
 use crate::error::Error;
@@ -140,7 +140,7 @@ pub struct DemoStanding {
 /// while demo.step()? {}
 /// let end = demo.standing();
 /// assert!(2 * end.average < end.jurybox);
-/// // Who knows all there is to know of evaluators still has to be lucky with items.
+/// // The oracle knows the evaluators, but not the noise in their scores: luck remains.
 /// assert!(end.jurybox.abs_diff(end.oracle) < end.oracle / 50);
 /// assert!(demo.to_html("<p>The end.</p>").contains("<svg"));
 /// # Ok::<(), jurybox_lab::Error>(())

@@ -44,7 +44,7 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// The simulation was stopped; finished runs are kept on disk if a folder was given.
+    /// Work on a number of runs was stopped; finished runs are kept on disk if a folder was given.
     #[error("stopped with {done} of {total} runs finished")]
     Interrupted {
         /// Runs that were finished, or read back, before the stop.

@@ -1,6 +1,6 @@
 //! Simulations, replays of past reviews, off-policy estimates, prevalence, and a reproduction of
-//! the figures, tables and claims of the paper "Top K Ranking for Multi-Armed Bandit with Noisy
-//! Evaluations" ("the paper" in all modules).
+//! the paper's figures, tables and claims. In all modules "the paper" is "Top K Ranking for
+//! Multi-Armed Bandit with Noisy Evaluations".
 //!
 //! A [`Setting`] describes a [`SimulatedQueue`]. A [`trial`] lets policies compete on it,
 //! [`run_all`] does so many times on all cores, and a [`Summary`] has the results with intervals.

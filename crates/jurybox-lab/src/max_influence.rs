@@ -3,8 +3,8 @@
 //!
 //! With rare rewards and large weights, a single row can change an estimate much. Student's
 //! interval estimates the spread from the rows in the log. A log without such a row shows too
-//! little spread, so that its interval is too narrow. The size of the change is known without
-//! seeing one: the weight of a row times the distance of a possible reward from the expected one.
+//! little spread, so that its interval is too narrow. The size of such a change is known
+//! beforehand: the weight of a row times the distance of a possible reward from the expected one.
 
 /// The largest change that one row could make to an estimate, downwards and upwards, in the
 /// estimate's unit. Both are zero or more.
@@ -15,14 +15,14 @@ pub(crate) struct MaxInfluence {
 }
 
 impl MaxInfluence {
-    /// Computes the influence from `weights`, the probability and the weight of each row; from
-    /// `surprises`, reward minus expected reward of the reviewed rows; and from the distances of
-    /// the expected reward from the ends of the reward range.
+    /// Computes the influence. `weights` has the probability and the weight of each row,
+    /// `surprises` the reward minus the expected reward of each reviewed row. The last argument has
+    /// the distances of the expected reward from the ends of the reward range.
     ///
     /// It is a typical weight times a typical surprise. Both are third moments divided by second
     /// moments, as in the skewness of a compound Poisson sum; a negative third moment counts as
-    /// zero. On each side, one surprise of the full distance to the end of the range is added,
-    /// since a log may have no reward other than the expected one.
+    /// zero. On each side, one surprise is added: the full distance to the end of the range. A log
+    /// may have no reward other than the expected one.
     pub(crate) fn of(
         weights: impl Iterator<Item = (f64, f64)>,
         surprises: impl Iterator<Item = f64>,

@@ -5,8 +5,8 @@
 //! trusts agreement picks heated posts, and only verdicts show that they are no more harmful than
 //! others.
 //!
-//! Severity, text and channel are functions of the seed and the post's number. No post need
-//! therefore be kept in memory.
+//! Severity, text and channel are functions of the seed and the post's number, so that posts need
+//! not be kept in memory.
 
 use crate::demo::{DEMO_EVALUATORS, HARMFUL};
 use jurybox::toolbox::hash_number;

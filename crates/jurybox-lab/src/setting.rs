@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The synthetic model of the paper's Section 6.1, and the [`Extensions`] that make it more like
 /// real data.
 ///
-/// Rewards are N(0, 1) cut to [0, 20]; evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
+/// Rewards are N(0, 1) cut to [0, 20]. Evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
 /// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`. The paper is "Top K Ranking for Multi-Armed Bandit
 /// with Noisy Evaluations".
 ///

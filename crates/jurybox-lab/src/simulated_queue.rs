@@ -28,7 +28,7 @@ pub struct SimulatedItems {
     pub scores: Vec<f64>,
     /// True reward of each item.
     pub rewards: Vec<f64>,
-    /// The verdict on each item: its reward plus the reward noise of the setting.
+    /// The verdict on each item: its reward plus an error of the setting's reward noise.
     pub verdicts: Vec<f64>,
 }
 
@@ -168,7 +168,7 @@ impl SimulatedQueue {
     }
 }
 
-/// Scores of one item without missing scores, units, powers or shared errors: the fast path.
+/// The fast path: scores of one item from gains, offsets and noise levels alone.
 fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut R, out: &mut Vec<f64>) {
     let evaluators = truth.alpha.iter().zip(&truth.sigma).zip(&truth.intercept);
     match setting.link {

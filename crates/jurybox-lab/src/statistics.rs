@@ -1,4 +1,4 @@
-//! 95% intervals in JSON documents, the slope of a log-log curve, and the exponent of its growth.
+//! 95% intervals in JSON documents, slopes of log-log curves, and growth exponents of sums.
 
 use jurybox::Interval;
 use serde::{Serialize, Serializer};
@@ -53,7 +53,7 @@ pub fn log_slope(points: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
 /// doubling of t and over the next doubling.
 ///
 /// The constant a cancels. The interval is the jackknife's over runs. None from a single run, or if
-/// the exponent of all runs, or without one of them, is not finite.
+/// the exponent of all runs, or of all runs but one, is not finite.
 ///
 /// ```
 /// // Two runs of 100 + 3 t^(1/2), seen at t = 100, 200 and 400.

@@ -190,7 +190,7 @@ struct RunningContender {
     relative: f64,
     reward: f64,
     last_round: u64,
-    /// The factor by which the policy's estimates of gains exceed the true ones.
+    /// The policy estimates this multiple of the true gains.
     alpha_scale: f64,
 }
 
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn every_twist_runs_with_every_policy() {
+    fn most_extensions_run_with_every_policy_but_the_oracle() {
         let extensions = Extensions {
             intercepts: 0.2,
             useless: 1,

@@ -1,5 +1,5 @@
-//! The bounds of the paper as numbers: suboptimality gaps of the oracle (Lemmas 1 and 2), regret of
-//! policies (Theorems 1 and 2), and the certificate of Theorem 3.
+//! The bounds of the paper as numbers: gaps of the oracle (Lemmas 1 and 2), regret of policies
+//! (Theorems 1 and 2), and the certificate of Theorem 3.
 //!
 //! The paper is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations". Each bound holds
 //! with probability at least `1 - delta`. The bounds are loose: their growth is informative, their
@@ -23,8 +23,8 @@
 //! - Theorem 1, rounds of the warm-up. Printed: `128 max(sigma) ln + lambda |alpha|^2`, without the
 //!   slope of the link. Here: `128 (max(sigma) sqrt(ln) + sqrt(lambda) |alpha|)^2 / c_g^2`, from
 //!   the condition `beta_t <= min |alpha_j| / 8` on the error beta_t of alpha.
-//! - Theorems 1 and 2, cost of a round of the warm-up. Printed: 1 and `2 / |alpha/sigma|`. Here: `2
-//!   |w| Phi` in both.
+//! - Theorems 1 and 2, cost of a round of the warm-up. Printed: 1 and `2 / |alpha/sigma|`. Here, in
+//!   both: `2 |w| Phi`.
 //! - Theorem 1, error of alpha. Printed: `max(sigma) (sqrt(ln) + sqrt(lambda) |alpha|)`. Here:
 //!   sigma multiplies the first term only, as in the lemma that is used.
 //! - Theorem 1, S (sensitivity of the weights to errors in alpha). Printed: the 2-norms of
@@ -81,9 +81,9 @@ pub struct Problem {
     pub items: usize,
     /// The largest probability with which a bound may fail.
     pub delta: f64,
-    /// E[r], the mean reward.
+    /// The mean reward, `E[r]`.
     pub mean_reward: f64,
-    /// E[r^2], the mean squared reward.
+    /// The mean squared reward, `E[r^2]`.
     pub mean_square_reward: f64,
     /// C: rewards lie in [0, C].
     pub max_reward: f64,
@@ -142,8 +142,8 @@ impl Problem {
         2.0 * k * tail.sqrt() / self.signal()
     }
 
-    /// Lemma 1: bound on the oracle's suboptimality gap in the generalised linear case. Its second
-    /// term does not vanish as the number of evaluators grows.
+    /// Lemma 1: bound on the oracle's suboptimality gap in the generalised linear case. With more
+    /// evaluators of the same quality its second term stays constant.
     pub fn gap_glm(&self) -> f64 {
         let extra = 2.0 * self.k as f64 * (self.alpha.len() as f64).sqrt() / self.signal();
         (self.gap_linear() + extra) / self.min_slope
@@ -293,7 +293,7 @@ mod tests {
     /// Lemma 2 in 20,000 simulated rounds: the gap exceeds the bound in at most a share delta = 1 /
     /// 20 of them.
     #[test]
-    fn the_oracles_gap_stays_below_lemma_2_also_for_unequal_sigmas() {
+    fn the_oracles_gap_rarely_exceeds_lemma_2_also_for_unequal_sigmas() {
         let (alpha, sigma) = ([1.0, 0.5, 1.5], [2.0, 0.3, 5.0]);
         let small = Problem { k: 1, items: 5, ..problem(&alpha, &sigma) };
         let weights = crate::Weights::oracle(&alpha, &sigma).unwrap().as_slice().to_vec();

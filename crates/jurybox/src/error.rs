@@ -30,7 +30,7 @@ pub enum Error {
         /// The offending score.
         value: f64,
     },
-    /// The number of scores is not a whole number of rows.
+    /// The number of scores is no multiple of the number of evaluators, or there are no evaluators.
     #[error(
         "{values} scores do not make rows of {evaluators} evaluators; pass one score per item and evaluator, NaN where missing"
     )]
@@ -152,7 +152,7 @@ impl Error {
     }
 }
 
-/// An evaluator in an error: by name if it is known, else by column.
+/// An evaluator in an error: name and column, or the column alone if the name is unknown.
 ///
 /// ```
 /// use jurybox::EvaluatorLabel;

@@ -62,7 +62,8 @@ pub struct Jury {
     pub(crate) policy: AnyPolicy,
     pub(crate) seen: Seen,
     pub(crate) schedule: Schedule,
-    /// The fit that rounds use, made from the state that the schedule names; none before the first.
+    /// The last fit that rounds made. It fits the state that the schedule names, unless a new fit
+    /// is due.
     rank: Option<AnyRank>,
     scratch: Scratch,
     row: Vec<f64>,

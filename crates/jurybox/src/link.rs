@@ -1,5 +1,6 @@
 //! The link g of the evaluation model: a score is g(alpha_j * r) plus noise, for gain alpha_j and
-//! reward r (Assumptions 3 and 4 of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations").
+//! reward r. These are Assumptions 3 and 4 of "Top K Ranking for Multi-Armed Bandit with Noisy
+//! Evaluations".
 //!
 //! Policies rank by g^-1 of the scores. Noise can push a score out of the range of g, so scores are
 //! first clamped to a distance of [`Link::HAIR`] inside it. The number of clamped scores is
@@ -123,8 +124,8 @@ impl Link {
         }
     }
 
-    /// A number k such that, anywhere in `[-x, x]`, the magnitude of the n-th derivative is at most
-    /// `k^(n-1)` times the first derivative, for n up to four.
+    /// A number k that bounds derivatives: anywhere in `[-x, x]`, the n-th derivative is at most
+    /// `k^(n-1)` times the first in magnitude, for n up to four.
     pub(crate) fn bend(self, x: f64) -> f64 {
         match self {
             Link::Identity => 0.0,

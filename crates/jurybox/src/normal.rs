@@ -13,7 +13,7 @@ pub(crate) fn pdf(x: f64) -> f64 {
     (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
 }
 
-/// The quantile: the x with Phi(x) = p. Infinite for p at or beyond 0 and 1.
+/// The quantile: the x with Phi(x) = p. Minus infinity for p <= 0, infinity for p >= 1.
 ///
 /// A rational approximation (Acklam 2003, relative error about 1e-9), then one Halley step on the
 /// distribution function.

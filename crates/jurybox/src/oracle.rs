@@ -10,8 +10,8 @@
 use crate::error::Error;
 use crate::scores::usable;
 
-/// Errors if the lists are empty or of different length, if a number is beyond ±1e100, or if a
-/// noise level is not positive.
+/// Errors if the lists are empty or of different length, if a number is NaN or beyond ±1e100, or if
+/// a noise level is not positive.
 pub(crate) fn check(alpha: &[f64], sigma: &[f64]) -> Result<(), Error> {
     let refuse = |reason: String| Err(Error::Policy { policy: "oracle".into(), reason });
     if alpha.is_empty() || alpha.len() != sigma.len() {

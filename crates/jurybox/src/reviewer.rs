@@ -48,9 +48,10 @@ pub struct Standing {
     pub severity: Interval,
     /// Noise of this reviewer's verdicts relative to the median reviewer: 1 is as noisy, 2 twice as
     /// noisy. Verdicts that hardly depend on the item count as noise, however steady. Variation
-    /// that no score explains is part of the noise of every reviewer, so the figure lies closer to
-    /// 1 than the reviewer's own noise. Of two reviewers the median is the one who gave more
-    /// verdicts. Estimate and interval are shrunk and widened as for `severity`.
+    /// that no score explains is part of the noise of every reviewer, which brings the figure
+    /// closer to 1. Of two reviewers the median is the one who gave more verdicts. The estimate is
+    /// shrunk while verdicts are few; the interval is not, but it is widened to contain the
+    /// estimate.
     pub noise: Interval,
     /// Weight of one verdict of this reviewer relative to the median reviewer; 1 where verdicts
     /// give no reason for another.

@@ -1,9 +1,9 @@
 //! Decides when [`Jury::round`](crate::Jury::round) fits again.
 //!
 //! A fit can cost more than a round, and with many labels two successive fits hardly differ. Rounds
-//! therefore reuse a fit. The state that this fit was made from is then part of the jury's state:
-//! without it, two juries with the same bytes could rank differently. The fit itself is not saved,
-//! because it is a pure function of that state.
+//! therefore reuse a fit. The state from which this fit was made is part of the jury's state, so
+//! that juries with equal bytes rank equally. The fit itself is not saved, because it is a pure
+//! function of that state.
 
 use crate::policy::AnyPolicy;
 use crate::seen::Seen;
@@ -18,13 +18,13 @@ pub(crate) enum Renewal {
     Growth { eager: bool },
 }
 
-/// A fit is renewed when items or labels have grown by one part in this many, or in half as many
-/// from `MANY_ITEMS` or `MANY_LABELS` on.
+/// Items or labels must grow by 1 / `SHARE` of their number before a fit is renewed. From
+/// `MANY_ITEMS` or `MANY_LABELS` on, they must grow by twice that share.
 const SHARE: u64 = 10;
 const MANY_ITEMS: u64 = 10_000;
 const MANY_LABELS: u64 = 1000;
-/// Below this many items, or the next constant's labels, an eager policy is fitted after every
-/// change.
+/// Below this many items an eager policy is fitted after every round with items. Below
+/// `EAGER_LABELS` labels it is fitted after every label.
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;
 

@@ -94,8 +94,8 @@ impl<'a> Scores<'a> {
         Scores { values, evaluators, items: values.len() / evaluators, complete, inverse: None }
     }
 
-    /// The same scores with g^-1 of each in `buffer`, for link g. Juries with this link then do not
-    /// compute it again. For callers who show one round to several juries.
+    /// The same scores with g^-1 of each in `buffer`, for link g. Several juries with this link
+    /// that are shown the round then do not compute it again.
     ///
     /// ```
     /// use jurybox::{Evaluators, Jury, Link, Scores};
@@ -119,8 +119,9 @@ impl<'a> Scores<'a> {
         Scores { inverse: Some((link, buffer)), ..self }
     }
 
-    /// Attaches g^-1 of each score, computed earlier and in the same order, for link g. For callers
-    /// who show a row more than once; [`with_inverse`](Self::with_inverse) computes it.
+    /// Attaches g^-1 of each score, computed earlier and in the same order, for link g. This saves
+    /// computing it for rows that are shown more than once. See
+    /// [`with_inverse`](Self::with_inverse).
     ///
     /// ```
     /// use jurybox::{Link, Scores};

@@ -67,7 +67,7 @@ impl Seen {
         [rounds, items, missing, clamped, used, ignored_rewards, out_of_range]
     }
 
-    /// Adds other counts, each up to 2^53 at most.
+    /// Adds other counts and takes the later time. Each count stops at 2^53.
     pub(crate) fn add(&mut self, mut other: Seen) {
         for (mine, theirs) in self.counts().into_iter().zip(other.counts()) {
             *mine = mine.saturating_add(*theirs).min(MOST_COUNTED);

@@ -20,8 +20,10 @@ pub(crate) struct SmallRound {
 
 impl SmallRound {
     /// Writes the best `k` into `best`, best first. Returns whether the K-th value differs from the
-    /// next, so that no tie was broken at the border. None, with nothing written, if the round is
-    /// too large, if `k` is 0 or not below the number of items, or if no threshold is found.
+    /// next, so that no tie was broken at the border.
+    ///
+    /// None, with nothing written, if the round is too large or no threshold is found. The same if
+    /// `k` is 0 or not below the number of items.
     pub(crate) fn top(
         &mut self,
         values: &[f64],
@@ -61,8 +63,8 @@ impl SmallRound {
     }
 }
 
-/// A number that exactly `k` of the values exceed. None if the round is too large, if `k` is 0 or
-/// not below the number of values, or if ties or the limit of the search leave no such number.
+/// A number that exactly `k` of the values exceed. None if there is none, if the search takes too
+/// long, or if the round is too large. None too if `k` is 0 or not below the number of values.
 pub(crate) fn clear_border(values: &[f64], k: usize) -> Option<f64> {
     if values.len() > ITEMS || k == 0 || k >= values.len() {
         return None;

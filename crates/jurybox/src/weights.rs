@@ -8,9 +8,8 @@ use crate::scores::Scores;
 /// Noisy Evaluations", and values of items by them.
 ///
 /// The weights are `w_j = (alpha_j / sigma_j^2) / sum_l (alpha_l / sigma_l)^2`. The value of an
-/// item is the posterior mean of its reward given its present scores, under a normal prior if one
-/// is known and a flat one otherwise. With all scores and a flat prior it is `<w, x>`, x being g^-1
-/// of the scores for link g.
+/// item is the posterior mean of its reward given its present scores, under a flat or a normal
+/// prior. With all scores and a flat prior it is `<w, x>`, x being g^-1 of the scores for link g.
 ///
 /// ```
 /// use jurybox::{Scores, Weights};

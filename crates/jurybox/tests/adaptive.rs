@@ -128,8 +128,8 @@ fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
     };
     assert!(play(&mut new_jury("adaptive", J), &data) > 0.88 * best);
     let binary = transform(&|r| f64::from(r > 1.0));
-    // The best that these scores allow: weights 4 and 1, which are one over the variance of the
-    // noise (0.5 and 1) of the two evaluators.
+    // The best that these scores allow: weights 4 and 1, which are one over the variances 0.25 and
+    // 1 of the two evaluators' noise.
     let told = picked_by(&binary, |row| 4.0 * row[0] + row[3]);
     let found = play(&mut new_jury("adaptive", J), &binary);
     assert!(found > 0.92 * told, "{found} of {told}");

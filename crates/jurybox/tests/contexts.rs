@@ -240,8 +240,8 @@ fn table_of_what_context_brings() {
     }
 }
 
-/// Prints the table for a file without a header, named by `ROWS`: the reward in the first column,
-/// the group (0, 1, ...) in the last, scores between.
+/// Prints the table for rows of a file without a header, named by `ROWS`. The reward is in the
+/// first column, the group (0, 1, ...) in the last, scores between.
 #[test]
 #[ignore = "needs a file, named by ROWS"]
 #[expect(clippy::print_stdout, reason = "the table")]

@@ -428,8 +428,8 @@ fn who_turns_round_is_named_beside_who_is_stuck() {
     assert_eq!(named, [(Some(1), Reading::Varying), (Some(2), Reading::Agreement)], "{:?}", fitted.alarms());
 }
 
-/// A rule that hits one item in fifty has hits in about half of the rounds of 40 items, and from
-/// round 300 on in none.
+/// A rule that hits one item in fifty has hits in about half of the rounds of 40 items. From round
+/// 300 on it has none.
 #[test]
 fn a_rare_rule_that_falls_silent_is_told() {
     use rand::RngExt;

@@ -1,5 +1,5 @@
-//! Tests policy `adaptive` in unusual worlds: labels far from all observed items, evaluators that
-//! point the wrong way, reviewers who mostly judge one group, and more.
+//! Tests policy `adaptive` in unusual worlds. For example, labels are far from all observed items,
+//! evaluators point the wrong way, or reviewers mostly judge one group.
 
 mod support;
 
@@ -51,7 +51,7 @@ fn a_verdict_on_an_item_far_from_all_that_was_seen_does_no_harm() {
     }
 }
 
-/// Evaluators point the wrong way, and one reviewer's rewards are 20 higher: at least two of the
+/// Evaluators point the wrong way, and one reviewer's rewards are 20 higher. At least two of the
 /// three reviewers still count, and the ranking is reversed.
 #[test]
 fn reviewers_who_follow_no_expectation_count_all_the_same() {

@@ -10,7 +10,7 @@ use jurybox_files::{
 };
 use std::path::PathBuf;
 
-/// How many columns a message lists.
+/// The most columns that a message lists.
 const LISTED: usize = 12;
 
 /// The heading of the options that say which column is what.
@@ -46,8 +46,10 @@ pub(crate) struct ColumnArgs {
     threads: Option<usize>,
 }
 
-/// How the input files are written, where the program cannot tell. Each option names its heading: a
-/// heading of the whole struct would go on over the options that follow it.
+/// How the input files are written, where the program cannot tell.
+///
+/// Each option names its heading: a heading of the whole struct would also apply to the options
+/// after it.
 #[derive(clap::Args)]
 struct FileFormatArgs {
     /// csv, jsonl or parquet [default: by content and name]
@@ -144,11 +146,11 @@ pub(crate) struct CommandColumns<'a> {
     pub(crate) context: Vec<String>,
     /// The only evaluator, where a command takes one column of predictions.
     pub(crate) only: Option<&'a String>,
-    /// Columns with a role elsewhere, which are not evaluators.
+    /// Columns that the command uses itself. They are not evaluators.
     pub(crate) aside: Vec<String>,
-    /// A word for the role of each of those columns.
+    /// Columns with the word for their use that messages show in place of "ignored".
     pub(crate) called: Vec<(String, &'static str)>,
-    /// Evaluators of a state.
+    /// Evaluators of the state or the queue.
     pub(crate) known: &'a [Evaluator],
     /// The files and columns that the state has learnt from.
     pub(crate) memory: Option<&'a StateMemory>,
@@ -157,7 +159,7 @@ pub(crate) struct CommandColumns<'a> {
 }
 
 impl ColumnArgs {
-    /// The first option that is about scores, if one was given.
+    /// The first of `--evaluators`, `--ignore` and `--invert` that was given.
     pub(crate) fn of_scores(&self) -> Option<&'static str> {
         let given =
             [("--evaluators", &self.evaluators), ("--ignore", &self.ignore), ("--invert", &self.invert)];
@@ -192,7 +194,7 @@ impl ColumnArgs {
             context: special.context.clone(),
             ..roles
         };
-        // Warnings that only reading the rows brings are printed as they come.
+        // Warnings that arise while rows are read are printed at once.
         let table = Table::open_as(paths, &self.reading(), &roles, special.again)?;
         let table = self.watched(table).on_warning(warn);
         self.say(format_args!("{}", table.roles()));
@@ -201,7 +203,8 @@ impl ColumnArgs {
         Ok(table)
     }
 
-    /// The columns of these files, without a message. None if a file can be read only once.
+    /// The columns of these files, without a message. None unless every path is a plain file: a
+    /// pipe can be read only once.
     pub(crate) fn found(
         &self,
         paths: &[PathBuf],
@@ -215,7 +218,8 @@ impl ColumnArgs {
         Ok(Some(table.whole_columns().cloned().collect()))
     }
 
-    /// The error for a missing `--id`: what it is for, and which columns there are.
+    /// The error for a missing `--id`. It says what the option is for, and lists columns of the
+    /// files.
     pub(crate) fn which_id(&self) -> anyhow::Result<String> {
         let found = self.found(&expand(&self.files)?, &[])?.unwrap_or_default();
         let (like, others): (Vec<&String>, Vec<&String>) =
@@ -252,7 +256,7 @@ impl ColumnArgs {
         }
     }
 
-    /// The roles given by these options.
+    /// The roles of columns given by these options.
     pub(crate) fn roles(&self) -> Roles {
         Roles {
             evaluators: names::all(&self.evaluators),
@@ -269,8 +273,8 @@ impl ColumnArgs {
         table.warnings().iter().for_each(warn);
     }
 
-    /// Warns of numeric columns that the state does not know and that may be evaluators. A state
-    /// whose evaluators were named on purpose gets no warning.
+    /// Warns of numeric columns that the state does not know and that may be evaluators. There is
+    /// no warning without a state, or if its evaluators were named by an option.
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn warn_of_unknown(&self, taken: &ColumnRoles, memory: Option<&StateMemory>) {
         let unknown: Vec<String> = taken.unknown_to_jury().map(|name| format!("`{name}`")).collect();
@@ -284,7 +288,7 @@ impl ColumnArgs {
         ));
     }
 
-    /// The file format, as far as it was given.
+    /// The options about the file format.
     pub(crate) fn reading(&self) -> ReadOptions {
         self.format.reading()
     }
@@ -293,7 +297,7 @@ impl ColumnArgs {
         names::all(&self.id)
     }
 
-    /// A table with the given number of threads, and with a progress bar on a terminal.
+    /// The table with `--threads`, and with a progress bar where standard error can redraw lines.
     pub(crate) fn watched(&self, mut table: Table) -> Table {
         if let Some(threads) = self.threads {
             table = table.with_threads(threads);

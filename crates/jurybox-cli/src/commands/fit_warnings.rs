@@ -6,7 +6,7 @@ use jurybox::{Alarm, Diagnostic, Fitted};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Alarms and diagnostics as JSON. Both lists are empty where no jury was fitted.
+/// Alarms and diagnostics as JSON. By default, without a fitted jury, both lists are empty.
 #[derive(Serialize, Default)]
 pub(crate) struct FitWarnings {
     alarms: Vec<Value>,
@@ -21,7 +21,7 @@ impl FitWarnings {
         }
     }
 
-    /// A document that ends with these lists.
+    /// A document with these lists at its end.
     pub(crate) fn after<T: Serialize>(self, body: T) -> WithFitWarnings<T> {
         WithFitWarnings { body, warnings: self }
     }
@@ -36,7 +36,8 @@ pub(crate) struct WithFitWarnings<T> {
     warnings: FitWarnings,
 }
 
-/// An alarm with the name of its evaluator and its message, in the fields of the Python package.
+/// An alarm with the name of its evaluator and its message. The fields have the names that the
+/// Python package uses.
 fn document(alarm: &Alarm, fitted: &Fitted) -> Value {
     json!({
         "evaluator": alarm.evaluator.and_then(|at| fitted.evaluators().names().nth(at)),
@@ -54,7 +55,7 @@ fn message(alarm: &Alarm, fitted: &Fitted) -> String {
     alarm.message(fitted.evaluators(), |at| format!("time {at}"))
 }
 
-/// Prints alarms and diagnostics as warnings, with the option that helps.
+/// Prints alarms and diagnostics as warnings, with an option that helps where there is one.
 pub(crate) fn print(fitted: &Fitted) {
     for alarm in fitted.alarms() {
         say(format_args!("warning: {}", message(alarm, fitted)));

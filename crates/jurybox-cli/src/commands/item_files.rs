@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
-/// The most items in one entry of the activity log.
+/// The most items in one request, and so in one entry of the activity log.
 const ENTRY_LIMIT: usize = 5000;
-/// How many refused items a message lists.
+/// The most refused items that messages list.
 const LISTED: usize = 5;
-/// How many refused items the JSON document lists.
+/// The most refused items that the JSON document lists.
 const LISTED_IN_JSON: usize = 1000;
-/// How many ids are remembered to count repeated rows.
+/// The most ids that are remembered to count repeated rows.
 const REMEMBERED_IDS: usize = 4_000_000;
-/// How many unreadable rows end the import.
+/// The most unreadable rows that are skipped. One more ends the import.
 const MAX_UNREADABLE: usize = 1000;
 
 /// The columns of tags, of the payload that reviewers see, and of golden answers.
@@ -40,7 +40,8 @@ pub(crate) struct ItemColumns {
 }
 
 impl ItemColumns {
-    /// The use of each column: as given, else as in the last file. None if no single id is known.
+    /// The use of each column: as given, else as in the last file. None if not exactly one id
+    /// column is known.
     fn uses(&self, given_id: &[String], before: Option<&FileColumns>) -> Option<FileColumns> {
         let before = before.cloned().unwrap_or_default();
         let id = match given_id {
@@ -75,13 +76,13 @@ impl ItemColumns {
 pub(crate) struct ItemFiles {
     pub(crate) table: Table,
     files: Vec<PathBuf>,
-    /// The use of each column, also of columns that only an earlier file had.
+    /// The use of each column. Some of the columns may be only in an earlier file.
     uses: FileColumns,
     /// The columns of tags, in the order of `uses`, then those of the payload.
     other_columns: Vec<String>,
-    /// Tag and payload columns of an earlier file that these files do not have.
+    /// Tag and payload columns of the last file that these files do not have.
     missing_columns: Vec<String>,
-    /// Columns named like an answer, which are neither scores nor payload for this reason.
+    /// Columns that are neither scores nor payload because they are named like an answer.
     answers: Vec<String>,
 }
 
@@ -91,31 +92,32 @@ pub(crate) struct AddSummary {
     pub(crate) accepted: u64,
     pub(crate) updated: u64,
     pub(crate) unchanged: u64,
-    /// Items that were closed before.
+    /// Items that were closed before this command.
     pub(crate) closed: u64,
     /// Scores of evaluators that were removed from the queue.
     pub(crate) ignored: u64,
     pub(crate) refused: u64,
     /// Rows with an id of an earlier row of these files.
     pub(crate) repeated_rows: u64,
-    /// Rows without a payload: their cells are empty, or the files have only a part of the payload
+    /// Rows that bring no payload: no payload column has a value, or the files lack one of these
     /// columns.
     pub(crate) without_payload: u64,
     /// Tag and payload columns that these files do not have.
     pub(crate) missing_columns: Vec<String>,
-    /// The payload columns that these files have, if they have only some. No payload is replaced
-    /// then.
+    /// The payload columns that these files have, if they lack others. The items then keep their
+    /// earlier payload.
     pub(crate) partial_payload: Vec<String>,
-    /// The first refused items.
+    /// The first refused items, at most [`LISTED_IN_JSON`].
     pub(crate) rejected: Vec<Rejected>,
 }
 
 impl ItemFiles {
-    /// Opens files for a queue with the evaluators `known`, or with those of the files if there are
-    /// none.
+    /// Opens files for a queue with the evaluators `known`. If there are none, the evaluators are
+    /// chosen from the columns of the files.
     ///
-    /// `before` has the columns of the last file. With `must_show`, every column without another
-    /// use becomes payload if no column was named.
+    /// `before` has the columns of the last file. With `must_show`, and without a payload column
+    /// given or remembered, every free column becomes payload. A column is not free if it has
+    /// another use, or is named like an answer or like a column that Jurybox writes.
     pub(crate) fn open(
         columns: &ColumnArgs,
         others: &ItemColumns,
@@ -128,7 +130,8 @@ impl ItemFiles {
         let given = columns.roles();
         let guesses = known.is_empty() && must_show;
         let found = if guesses || before.is_some() { columns.found(&files, known)? } else { None };
-        // A column of an earlier file may be missing here; a column named now may not.
+        // A column of the last file may be missing in these files. A column named by an option may
+        // not.
         let lacks = |column: &String| {
             !others.names(column) && found.as_ref().is_some_and(|found| !found.contains(column))
         };
@@ -145,7 +148,7 @@ impl ItemFiles {
         let word = |tag: &str| if tag == GOLDEN { "golden" } else { "tag" };
         let called = uses.tags.iter().map(|(tag, column)| (column.clone(), word(tag)));
         let called = called.chain(uses.shown.iter().map(|column| (column.clone(), "shown"))).collect();
-        // An evaluator may be a tag or payload as well; the right answer is never a score.
+        // A score column may also be a tag or payload. The right answer is never a score.
         let scores = |column: &String| {
             let named = |name: &String| name == column || name.strip_prefix('-') == Some(column);
             let scores = given.evaluators.iter().any(named) || known.iter().any(|of| of.name == *column);
@@ -201,7 +204,7 @@ impl ItemFiles {
         &self.answers
     }
 
-    /// Adds all items to a queue that `ask` sends requests to, a few thousand at a time.
+    /// Adds all items to a queue, in requests of at most [`ENTRY_LIMIT`] items that `ask` sends.
     pub(crate) fn add_to(
         &self,
         mut ask: impl FnMut(Request) -> anyhow::Result<Answer>,
@@ -211,7 +214,8 @@ impl ItemFiles {
         let (mut summary, mut waiting, mut failed) = (AddSummary::default(), Vec::new(), None);
         let (mut known, mut nameless): (HashSet<u64>, Vec<Rejected>) = Default::default();
         let (mut repeated_rows, mut without_id, mut without_payload) = (0, 0, 0);
-        // A payload replaces the earlier one as a whole: a part of it would delete the rest.
+        // A payload replaces the earlier one as a whole, so that a partial payload would delete
+        // fields.
         let is_whole = !self.uses.shown.iter().any(|column| self.missing_columns.contains(column));
         let mut send =
             |items: Vec<NewItem>, summary: &mut AddSummary| summary.add(ask(Request::Items(items))?);
@@ -282,7 +286,7 @@ impl ItemFiles {
         Ok(summary)
     }
 
-    /// The refusal of a row without an id. Its number counts the readable rows of its file.
+    /// The refusal of a row without an id. The row number counts the readable rows of the file.
     fn nameless(&self, file: usize, row: u64) -> Rejected {
         let file = self.files.get(file).map(|file| file.display().to_string()).unwrap_or_default();
         let why = "it is empty; give every row an id of its own";
@@ -292,14 +296,14 @@ impl ItemFiles {
 
 /// The refusal of a row that cannot be read: its position, and the problem.
 fn unreadable(error: &Error) -> Rejected {
-    // An error begins with the position, up to the first colon; without one, the problem is all.
+    // The message of an error begins with the position and a colon, or has no position.
     let message = error.to_string();
     let (position, why) = message.split_once(": ").unwrap_or(("", &message));
     Rejected::new(position, why)
 }
 
 /// The error that ends reading after the queue has refused a request. The caller reports the
-/// refusal.
+/// refusal itself.
 fn stopped(table: &Table) -> Error {
     let source = std::io::Error::other("its rows are not taken");
     Error::Io { path: table.path().into(), doing: "hand over", source }
@@ -320,7 +324,7 @@ impl AddSummary {
         Ok(())
     }
 
-    /// Adds `count` refused items, of which some are listed.
+    /// Adds `count` refused items. `refused` has those that may be listed.
     fn refuse(&mut self, count: u64, refused: Vec<Rejected>) {
         self.refused += count;
         let room = LISTED_IN_JSON.saturating_sub(self.rejected.len());
@@ -341,7 +345,7 @@ impl AddSummary {
                 self.repeated_rows
             ));
         }
-        // Files with later scores of known items need no other columns.
+        // Scores of known items may come in a file without the other columns.
         if self.accepted == 0 && self.partial_payload.is_empty() {
             return;
         }

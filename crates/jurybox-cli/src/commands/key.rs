@@ -114,7 +114,7 @@ fn end_of_day(text: &str) -> Result<i64, String> {
     }
 }
 
-/// The UTC day of a time in microseconds since 1970, such as 2027-12-31.
+/// The UTC day of a time in microseconds since 1970, written as 2027-12-31.
 fn day_of(at: i64) -> String {
     let (year, month, day) = date_of(at.div_euclid(DAY));
     format!("{year:04}-{month:02}-{day:02}")

@@ -1,4 +1,4 @@
-//! Helpers of the lab's commands: threads, Ctrl-C, a progress bar, writable folders.
+//! Helpers for long commands: threads, Ctrl-C, a progress bar, writable folders.
 
 use crate::messages::{can_redraw, say};
 use anyhow::Context;
@@ -7,20 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by Ctrl-C.
+/// Set by the first Ctrl-C after [`stop_flag`] was called.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody pressed Ctrl-C.
+/// Whether Ctrl-C was pressed after [`stop_flag`] was called.
 pub(crate) fn interrupted() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// A flag that Ctrl-C sets. A second Ctrl-C ends the program at once.
+/// A flag that Ctrl-C sets from now on. A second Ctrl-C ends the program at once.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
-        // If the handler cannot be set, Ctrl-C ends the program; finished runs are on disk either
-        // way.
+        // If the handler cannot be set, the first Ctrl-C ends the program.
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
                 std::process::exit(crate::INTERRUPTED.into());
@@ -34,7 +33,8 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
 /// The largest number of threads.
 const MOST_THREADS: usize = 256;
 
-/// Sets the number of threads, at most [`MOST_THREADS`]. None leaves the default, all cores.
+/// Sets the number of threads, at most [`MOST_THREADS`]. None leaves the default, all cores. Zero
+/// is an error.
 pub(crate) fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
     if let Some(threads) = threads {
         anyhow::ensure!(threads > 0, "threads = 0: pass 1 or more");
@@ -58,7 +58,7 @@ pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A progress bar with the time left; hidden where standard error is not a terminal.
+/// A progress bar with the time left. It is hidden where standard error cannot redraw lines.
 pub(crate) fn progress_bar(what: &str) -> ProgressBar {
     let target = if can_redraw() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(0), target);

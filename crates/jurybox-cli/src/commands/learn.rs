@@ -87,7 +87,8 @@ impl Args {
         if self.reviewer.is_some() && self.reward.is_none() && self.picks.is_empty() {
             bail!("--reviewer names who gave the verdicts: pass the column of the verdicts with --reward");
         }
-        // The parser does not require --picks if there are files, which conflict with it.
+        // clap does not enforce `requires = "picks"` if files are given, because they conflict with
+        // it.
         if !self.verdicts.is_empty() && self.picks.is_empty() {
             bail!(
                 "--verdicts belong to picks: pass the output of `jurybox pick` with --picks; for other rows, put the verdicts into a column and name it with --reward"
@@ -149,7 +150,7 @@ impl Args {
         }
     }
 
-    /// The terminal, as the library reports to it. `before` is the state as it was read.
+    /// The host of learning, which prints to the terminal. `before` is the state as it was read.
     pub(super) fn host<'a>(&'a self, before: Option<&'a State>) -> TerminalHost<'a> {
         TerminalHost(&self.columns, before.map(|state| &state.memory))
     }
@@ -166,7 +167,7 @@ impl Args {
         ));
     }
 
-    /// Errors about the options of this command, with the names of these options.
+    /// Rewords errors about `--drop` in terms of the command line. Other errors are passed on.
     fn with_options(&self, error: Error) -> anyhow::Error {
         let state = self.state.display();
         match error {
@@ -182,7 +183,7 @@ impl Args {
     }
 }
 
-/// The terminal as the host of learning: shows progress, and prints notices as they come.
+/// The host of learning: shows progress on the terminal, and prints notices as they come.
 pub(super) struct TerminalHost<'a>(&'a ColumnArgs, Option<&'a StateMemory>);
 
 impl LearnHost for TerminalHost<'_> {

@@ -11,7 +11,7 @@ use jurybox_files::{
     learn_verdicts,
 };
 
-/// Adds the verdicts on picks to the state that made the picks.
+/// Adds verdicts on picks to the state that made the picks.
 pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
     let [id] = &args.columns.id()[..] else { bail!("pass one --id: verdicts are joined by this column") };
     let learnt = || before.memory.reward().map(|reward| reward.name);

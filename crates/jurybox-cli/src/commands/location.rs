@@ -6,7 +6,7 @@ use std::ffi::OsString;
 /// Parses a location: a folder, `env:NAME` or `file:PATH` with the URL of a database, or the URL
 /// itself.
 ///
-/// A variable or a file keeps a password off the command line, where other users could read it.
+/// In a variable or a file, other users cannot read a password, as they could on the command line.
 pub(crate) fn parse(argument: OsString) -> Result<StoreLocation, String> {
     let Some(text) = argument.to_str() else { return Ok(StoreLocation::Folder(argument.into())) };
     if let Some(name) = text.strip_prefix("env:") {
@@ -24,8 +24,8 @@ pub(crate) fn parse(argument: OsString) -> Result<StoreLocation, String> {
     })
 }
 
-/// The database of a URL from the variable or file `name`. An error does not repeat the text: it
-/// may be a password.
+/// The database of a URL that was found in the variable or file `name`. The error for other text
+/// does not repeat it, since it may be a password.
 fn of_url(name: &str, url: &str) -> Result<StoreLocation, String> {
     if is_url(url) {
         Ok(StoreLocation::Database(url.into()))

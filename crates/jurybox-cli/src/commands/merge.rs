@@ -1,4 +1,4 @@
-//! `jurybox merge`: the sum of several states.
+//! `jurybox merge`: one state from several.
 
 use super::columns::OUTPUT;
 use super::state::{LockWait, summary_with_warnings, write_back};
@@ -83,8 +83,8 @@ impl Args {
         }
         sum.memory.merge(&state.memory)?;
         let mut jury = state.jury.clone();
-        // The order of evaluators does not matter; evaluators that differ are refused by the merge
-        // below.
+        // Evaluators may be in another order. If they differ otherwise, the merge below is an
+        // error.
         if jury.evaluators().len() == sum.jury.evaluators().len() {
             let _ = EvaluatorChange::apply(&mut jury, sum.jury.evaluators(), AllowedChange::Subset);
         }

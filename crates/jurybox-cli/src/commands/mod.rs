@@ -1,4 +1,4 @@
-//! The subcommands, one file each.
+//! The subcommands, each in a file or a folder, and the helpers that they share.
 
 mod columns;
 mod completions;
@@ -34,15 +34,15 @@ use clap::Subcommand;
 
 pub(crate) use lab::interrupted;
 
-// A variant without a doc comment shows the whole doc comment of its arguments as help.
+// If a variant has no doc comment, its help is the doc comment of its arguments.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Completions(completions::Args),
     Demo(demo::Args),
-    // `queue export` with the folder of a server as default.
+    // The command `queue export`, with a server's default folder as the default.
     #[command(mut_arg("place", |place| place.required(false).default_value("jurybox-data")))]
     Export(queue::Export),
-    // With --picks there is no table of scores.
+    // With --picks, no files of scores are needed.
     #[command(mut_arg("files", |files| files.required(false).required_unless_present("picks")))]
     Learn(learn::Args),
     Man(man::Args),
@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Report(report::Args),
     Reproduce(reproduce::Args),
-    // Serving needs no file: the files are an option here.
+    // Files are optional for a server, and given by --import.
     #[command(mut_arg("files", |files| files.required(false).long("import").num_args(1..).help_heading(serve::IMPORT)))]
     Serve(Box<serve::Args>),
     Server(server::Args),

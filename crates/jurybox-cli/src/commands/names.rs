@@ -1,4 +1,4 @@
-//! Lists on the command line: names separated by commas, in double quotes if they contain a comma.
+//! Lists on the command line: names separated by commas. Names with a comma are in double quotes.
 
 use std::ops::Deref;
 use std::str::FromStr;
@@ -59,7 +59,7 @@ fn pieces(text: &str) -> Result<Vec<String>, String> {
     for character in text.chars() {
         let inside = quoted;
         match character {
-            // Two quotes within quotes stand for one: the second opens again at once.
+            // Two quotes within quotes stand for one: the first closes, the second opens again.
             '"' if quoted || begins => quoted = !quoted,
             ',' if !quoted => {
                 pieces.push(String::new());
@@ -77,7 +77,7 @@ fn pieces(text: &str) -> Result<Vec<String>, String> {
     if quoted { Err(format!("a quote is opened and never closed in `{text}`")) } else { Ok(pieces) }
 }
 
-/// A name without the quotes around it.
+/// A name without the quotes around it. Inside them, `""` stands for `"`.
 fn unquoted(piece: &str) -> String {
     let piece = piece.trim();
     match piece.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {

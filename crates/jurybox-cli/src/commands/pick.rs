@@ -1,4 +1,4 @@
-//! `jurybox pick`: the rows to review next, with the receipts that learning from them takes.
+//! `jurybox pick`: the rows to review next, with the receipts that `jurybox learn --picks` needs.
 
 use super::columns::{COLUMNS, ColumnArgs, CommandColumns, OUTPUT};
 use super::fit_warnings::{self, FitWarnings};
@@ -115,7 +115,7 @@ impl Args {
         );
         let table = match opened.map_err(anyhow::Error::downcast) {
             Ok(table) => table,
-            // A pipe shows only now that it has no rows.
+            // That a pipe has no rows is known only now.
             Err(Ok(Error::NoRows { path, columns })) if paths.len() == 1 => {
                 let quiet = EmptyFile { path, columns };
                 self.columns
@@ -141,14 +141,14 @@ impl Args {
             self.finish(false);
             return Ok(());
         }
-        // The state is written to a temporary file first, so that a full disk is found before
-        // anybody has the picks. If writing the picks fails, the round has not happened and can be
-        // repeated.
+        // The state is first written to a temporary file, so that a full disk is found before
+        // anybody has the picks. If writing the picks fails, the state stays as it was, and the
+        // round can be repeated.
         let ready = round.state.prepare(&self.state)?;
         if let Err(error) = self.write(&table, &round) {
             if is_closed_pipe(&error) {
-                // For a plain list this is success. Here nobody has all picks, so there was no
-                // round.
+                // For `rank`, a reader that leaves is no error. Here nobody has all picks, so the
+                // round does not count.
                 bail!("the reader of the picks left before the last one: the round is not counted");
             }
             return Err(error);
@@ -158,7 +158,7 @@ impl Args {
         Ok(())
     }
 
-    /// Names the files written, and the command that learns verdicts on the picks.
+    /// Names the files written and the next command: `replay` after `--all`, else `learn --picks`.
     fn finish(&self, observed: bool) {
         wrote(self.out.as_deref().into_iter().chain(observed.then_some(&*self.state)));
         let is_file = |out: &&PathBuf| !output::is_stdout(out);

@@ -78,7 +78,7 @@ impl Args {
     }
 }
 
-/// A policy with all of its options, the link included.
+/// A policy with all of its options, including the link.
 fn as_json(entry: &Entry) -> serde_json::Result<serde_json::Value> {
     let options = entry.all_options().map(|option| output::renamed(option, &[("without", "conflicts_with")]));
     Ok(serde_json::json!({

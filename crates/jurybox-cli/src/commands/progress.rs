@@ -1,4 +1,4 @@
-//! The progress bar of work over files, on a terminal, for work that takes longer than a second.
+//! The progress bar on a terminal for reading files and for replays that take more than a second.
 
 use crate::messages;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// How long work lasts before it gets a bar.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// The current piece of work, its bar once it has one, and its beginning.
+/// A piece of work with its beginning and its last position, and its bar once there is one.
 struct FileProgress {
     bar: Option<ProgressBar>,
     what: &'static str,
@@ -17,7 +17,7 @@ struct FileProgress {
     last: u64,
 }
 
-/// A callback that draws progress. None if standard error is not a terminal.
+/// A callback that draws progress. None if standard error cannot redraw lines.
 pub(crate) fn on_terminal() -> Option<impl Fn(Progress) + Send + Sync + 'static> {
     if !messages::can_redraw() {
         return None;
@@ -32,7 +32,7 @@ impl FileProgress {
             Progress::Rows { bytes, of, .. } => ("reading", bytes, of),
             Progress::Runs { done, of } => ("replaying", done as u64, Some(of as u64)),
         };
-        // A second pass over a file starts again, with a time of its own.
+        // A position before the last one means a second pass over the files, which is timed anew.
         if what != self.what || position < self.last {
             self.clear();
             (self.what, self.begun) = (what, Instant::now());
@@ -76,7 +76,7 @@ fn bar(what: &'static str, of: Option<u64>) -> ProgressBar {
         (_, Some(_)) => "{prefix} [{bar:32}] {bytes}/{total_bytes}, {msg}, {eta} left",
         (_, None) => "{prefix} {bytes}, {msg}, {elapsed} gone",
     };
-    // Drawn only once it has a position and a message.
+    // The caller shows the bar once it has a position and a message.
     let bar = ProgressBar::with_draw_target(of, ProgressDrawTarget::hidden());
     // The templates are fixed; a wrong one would leave the default style.
     if let Ok(style) = ProgressStyle::with_template(template) {

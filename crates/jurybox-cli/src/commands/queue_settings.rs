@@ -1,12 +1,12 @@
-//! Options for the settings of a queue: of a new one, or changes to one.
+//! Options for the settings of a queue: for a new queue, or to change one.
 
 use jurybox::Spec;
 use jurybox_server::{ConfigChange, VerdictScale};
 
 const QUEUE_SETTINGS: &str = "Queue settings";
 
-/// The settings of a queue besides its evaluators. A setting that is not given stays, or has its
-/// default in a new queue.
+/// The settings of a queue besides its evaluators. A setting that is not given stays as it is, or
+/// has its default in a new queue.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct QueueSettings {
     /// The policy that ranks; one that draws its picks at random is refused [new queue: adaptive]
@@ -69,7 +69,8 @@ fn label(text: &str) -> Result<(String, f64), String> {
 }
 
 impl QueueSettings {
-    /// These settings as a change to a queue with this reward scale so far.
+    /// These settings as a change. `before` is the reward scale of the queue, which new words
+    /// extend.
     pub(crate) fn change(&self, before: Option<&VerdictScale>) -> ConfigChange {
         ConfigChange {
             policy: self.policy.clone(),
@@ -89,8 +90,9 @@ impl QueueSettings {
         }
     }
 
-    /// The reward scale: as given, else as before, else from the lowest to the highest reward of a
-    /// word. New words are added to those of before. None if neither scale nor words are given.
+    /// The reward scale with its words. The scale is as given, else as in `before`, else from the
+    /// lowest to the highest reward of a word. New words are added to the words of `before`. None
+    /// if neither a scale nor a word is given.
     fn rewards(&self, before: Option<&VerdictScale>) -> Option<VerdictScale> {
         if self.reward_scale.is_none() && self.labels.is_empty() {
             return None;

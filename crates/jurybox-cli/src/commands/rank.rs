@@ -174,8 +174,8 @@ impl Args {
         Ok(())
     }
 
-    /// Names the file written, and suggests to learn from a reward column if there is one, else
-    /// pick.
+    /// Names the file written and the next command: `learn` if a reward column but no state was
+    /// given, else `pick`.
     fn finish(&self) {
         wrote(self.out.as_deref());
         let (files, id) = (self.columns.files_argument(), self.columns.id_argument());
@@ -190,8 +190,8 @@ impl Args {
         next(format_args!("pick {files} --id {id}{k} --state {state} --out picks.csv"));
     }
 
-    /// Whether the policy surveys the scores before it ranks. A policy that needs to know the
-    /// evaluators to say so is taken to do it.
+    /// Whether the policy surveys the scores before it ranks. A policy that cannot be made without
+    /// the names of the evaluators is assumed to do so.
     fn surveys_first(&self) -> bool {
         let spec = self.policy.clone().unwrap_or_default();
         let alone = Evaluators::numbered(1).and_then(|evaluators| Jury::new(&spec, evaluators));
@@ -213,7 +213,7 @@ impl Args {
             }
             return Ok((Ranker::jury(&jury), None));
         }
-        // Given noise levels need a policy that takes them: esag, unless one is named.
+        // Given noise levels need a policy that takes them. The default is then esag.
         let usual = || {
             if self.sigma.is_empty() {
                 Spec::default()
@@ -238,7 +238,7 @@ impl Args {
         Ok((Ranker::Fitted(fitted), Some(surveyed)))
     }
 
-    /// Says on which rows the scores were measured, unless simply on all.
+    /// Prints on which rows the scores were measured. Prints nothing for all rows of steady scores.
     fn say_survey(&self, survey: &SurveySize) {
         if survey.is_sample() {
             self.columns.say(format_args!(
@@ -293,17 +293,17 @@ impl Args {
     }
 }
 
-/// The largest number of rows to keep or pick; `usize::MAX` where there is no limit.
+/// The largest number of rows to keep or pick. It is `usize::MAX` where there is no limit.
 pub(super) fn limit(k: Option<usize>, min_reward: Option<f64>) -> usize {
     given_limit(k, min_reward).unwrap_or(usize::MAX)
 }
 
-/// `-k`, 100 by default; None where `--min-reward` alone decides.
+/// The number of `-k`, 100 by default. None if `--min-reward` is given without `-k`.
 pub(super) fn given_limit(k: Option<usize>, min_reward: Option<f64>) -> Option<usize> {
     k.or(min_reward.is_none().then_some(100))
 }
 
-/// The format of an output without a telling name: that of the input, but CSV for Parquet.
+/// The format of an output whose name does not tell it: that of the input, but CSV for Parquet.
 pub(super) fn text_format(format: Format) -> Format {
     if format == Format::Parquet { Format::Csv } else { format }
 }

@@ -192,7 +192,7 @@ impl Args {
         Ok(())
     }
 
-    /// Prints the table, unless a page or a figure goes to standard output.
+    /// Prints the table, unless an output file is standard output.
     fn print(&self, table: &str) -> anyhow::Result<()> {
         let files = [&self.picks, &self.svg, &self.html].into_iter().flatten();
         if output::uses_stdout(files, self.json)? { Ok(()) } else { output::text_to_stdout(table) }

@@ -69,7 +69,7 @@ impl Args {
             .transpose()?
             .map(|state| (state.jury, state.memory))
             .unzip();
-        // The report is about the weights that all groups share.
+        // The report shows the weights that all groups share.
         let contexts = match &mut state {
             Some(jury) => without_contexts(jury)?,
             None => Vec::new(),
@@ -117,7 +117,8 @@ impl Args {
     }
 }
 
-/// The current time, or that of the variable `SOURCE_DATE_EPOCH`, for reproducible output.
+/// The current time; the time in the variable `SOURCE_DATE_EPOCH` if it is set, for reproducible
+/// output.
 fn now() -> anyhow::Result<SystemTime> {
     let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(SystemTime::now()) };
     let seconds =

@@ -1,4 +1,5 @@
-//! `jurybox reproduce`: the figures, tables and claims of the paper.
+//! `jurybox reproduce`: the figures, tables and claims of the paper "Top K Ranking for Multi-Armed
+//! Bandit with Noisy Evaluations".
 
 use super::columns::OUTPUT;
 use super::lab;

@@ -225,7 +225,7 @@ fn day(text: &str) -> Result<i64, String> {
     Err("write a day, such as 2026-11-01".into())
 }
 
-/// The folder of a location; an error for a database, which has tools of its own for copies.
+/// The folder of a location. A database is an error: PostgreSQL has its own tools for copies.
 fn folder(place: &StoreLocation) -> anyhow::Result<&Path> {
     match place {
         StoreLocation::Folder(folder) => Ok(folder),
@@ -356,7 +356,8 @@ fn since(text: &str) -> Result<VerifyFrom, String> {
     Ok(VerifyFrom::Report(Box::new(proof)))
 }
 
-/// Verifies the records and prints the result. Records that do not hold are an error.
+/// Verifies the records and prints the result. Records that do not hold are an error. With
+/// `strict`, so are claims that were not verified.
 fn verify(place: &StoreLocation, since: &VerifyFrom, strict: bool, as_json: bool) -> anyhow::Result<()> {
     let proof = prove(place, since)?;
     let queues = &proof.queues;
@@ -394,8 +395,8 @@ fn verify(place: &StoreLocation, since: &VerifyFrom, strict: bool, as_json: bool
     Ok(())
 }
 
-/// The result of a verification for people: a line per queue, and a line for each limit of the
-/// proof.
+/// The result of a verification for people. A queue has a line for its counts, and a line for each
+/// thing that was not verified now.
 fn verification_text(proof: &VerifyReport) -> Result<String, std::fmt::Error> {
     use std::fmt::Write;
     let mut text = String::new();
@@ -406,7 +407,7 @@ fn verification_text(proof: &VerifyReport) -> Result<String, std::fmt::Error> {
         text += "there is no queue\n";
     }
     for queue in &proof.queues {
-        // Forged records may have any name.
+        // A forged record may give the queue any name.
         let name = jurybox_files::plain(&queue.queue, false);
         writeln!(
             text,

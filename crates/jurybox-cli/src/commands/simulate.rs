@@ -1,4 +1,5 @@
-//! `jurybox simulate`: policies compared on a simulated review queue.
+//! `jurybox simulate`: policies compared on a simulated review queue. Its data are those of the
+//! paper "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations".
 
 use super::columns::OUTPUT;
 use super::lab;

@@ -20,7 +20,7 @@ pub(crate) struct LockWait {
 }
 
 impl LockWait {
-    /// Locks a state, with a message if that takes a while.
+    /// Locks a state. Prints a message after half a second of waiting for another process.
     pub(crate) fn acquire(&self, state: &Path) -> anyhow::Result<FileLock> {
         let waiting = || say(format_args!("Waiting for another process that changes {}.", state.display()));
         Ok(FileLock::of(state, Duration::from_secs(self.wait), waiting)?)
@@ -40,7 +40,7 @@ pub(crate) fn read_if_there(path: &Path) -> anyhow::Result<Option<State>> {
             bail!("{}: not a plain file; only a plain file can be changed", path.display())
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        // Reading it reports every other problem.
+        // Reading reports every other problem.
         _ => Ok(Some(State::read(path)?)),
     }
 }
@@ -54,8 +54,8 @@ pub(crate) fn write_back(
     put_in_place(state.prepare(path)?, path, say)
 }
 
-/// Moves a written state into its place. Warns if the file has another owner then, who may be the
-/// only one able to read it.
+/// Moves a written state into its place. Warns if that changed the owner of the file: perhaps only
+/// the owner can read it.
 pub(crate) fn put_in_place(
     ready: FinishedFile,
     path: &Path,
@@ -86,7 +86,7 @@ fn owner(_: &Path) -> Option<u32> {
     None
 }
 
-/// Checks that no output is an input (a table or a state) or another output.
+/// Checks that no output is an input (a file of the table or a state) or another output.
 pub(crate) fn check_outputs<'a>(
     table: &Table,
     states: &[PathBuf],
@@ -101,7 +101,7 @@ pub(crate) fn check_outputs<'a>(
     Ok(())
 }
 
-/// The summary of a state as JSON, with the counts of this run in `learnt_now`.
+/// The summary of a state as JSON. `learnt_now` has the counts of this run.
 pub(crate) fn summary(jury: &Jury, learnt_now: &serde_json::Value) -> serde_json::Value {
     let fitted = jury.fit();
     let sigma = fitted.sigma().map(|(sigma, _)| sigma);
@@ -128,12 +128,11 @@ pub(crate) fn summary_with_warnings(jury: &Jury, learnt_now: &serde_json::Value)
     FitWarnings::of(&jury.fit()).after(summary(jury, learnt_now))
 }
 
-/// The evaluators that rewards are known to follow, clearest first, two at most: `Most trusted: a,
-/// b.`
+/// A sentence such as `Most trusted: a, b.`, with the one or two evaluators whose weights are most
+/// clearly above zero. None if there is no such evaluator.
 ///
-/// An evaluator counts if the 95% interval of its weight is above zero. Their order is by the
-/// weight in units of the interval's half width, because weights of scores in different units do
-/// not compare.
+/// An evaluator counts if the 95% interval of its weight is bounded and above zero. The order is by
+/// the weight over the half width of its interval, which does not depend on the unit of the scores.
 pub(crate) fn most_trusted(fitted: &Fitted) -> Option<String> {
     let level = Fraction::try_from(0.95).ok()?;
     let weights = fitted.weight_intervals(level)?;

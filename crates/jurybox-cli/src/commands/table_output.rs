@@ -13,7 +13,7 @@ pub(crate) struct TableOutput {
 }
 
 impl TableOutput {
-    /// The layout, in this format unless the name of the output file says another.
+    /// The layout in this format. The name of the output file, if it tells a format, comes first.
     pub(crate) fn layout(&self, format: Format) -> OutputLayout {
         OutputLayout { format, safe_csv: self.safe_csv }
     }

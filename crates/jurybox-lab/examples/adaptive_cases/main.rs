@@ -152,7 +152,7 @@ fn zeros(worlds: u64) -> String {
         let order = TopK::of(&values(&jury), 40);
         learn(&mut jury, &table, &rewards, order[..30].iter().copied(), 0);
         let (before, after) = (&order[30..], values(&jury));
-        // The items that were not reviewed.
+        // Reviewed items cannot be in the top ten.
         let unseen: Vec<f64> = after
             .iter()
             .enumerate()

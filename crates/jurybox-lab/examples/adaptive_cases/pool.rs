@@ -4,9 +4,9 @@ use super::{Item, Rng, shown};
 use jurybox::{Example, TopK};
 use rand::{RngExt, SeedableRng};
 
-/// Runs on a random 80% of a pool, five picks a step, no item twice. Returns as text how many runs
-/// found something in the first 30 labels and nothing in the other 170, and the mean sum of rewards
-/// in 200 labels.
+/// Runs on a random 80% of a pool, five picks a step, no item twice. Returns as text the number of
+/// runs that found something in the first 30 labels and nothing in the other 170. The mean sum of
+/// rewards in 200 labels follows.
 pub(crate) fn stuck(path: &str, worlds: u64) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut lines = text.lines();

@@ -1,10 +1,10 @@
 //! Tests of the coverage of off-policy intervals, on simulated logs with known truth.
 //!
-//! The log picks the K items with the highest scores of one mediocre evaluator, and in a share eps
-//! of the rounds K random items instead. Unpicked rows carry no probability, unless `all_carry` is
-//! set. The target is a better, fixed mix of the evaluators, or a policy that learns from the log.
-//! The truth is its reward per pick on fresh rounds. A learner is given fresh rounds at the state
-//! that it has in each round of the log.
+//! The log picks the K items with the highest scores of one mediocre evaluator. With probability
+//! eps it picks K random items in a round instead. Unpicked rows carry no probability, unless
+//! `all_carry` is set. The target is a better, fixed mix of the evaluators, or a policy that learns
+//! from the log. The truth is its reward per pick on fresh rounds. A learner is given fresh rounds
+//! at the state that it has in each round of the log.
 //!
 //! [`RewardLaw::Curve`] is a curve in what the scores measure, so that the linear model of the
 //! doubly robust estimate (DR) is wrong.
@@ -46,11 +46,11 @@ pub(super) struct SimulatedLog {
 pub(super) enum RewardLaw {
     /// A curve in the item's latent value, with a little noise.
     Curve,
-    /// 1 if that curve is above 1, else 0.
+    /// 1 if the reward by `Curve` is above 1, else 0.
     YesNo,
     /// 1 with probability 1 / (1 + exp(c - 1.5 worth)), else 0. The number is c.
     Rare(f64),
-    /// As rare as `Rare`, but exp(N(0, 1)) instead of 1, and at most 10.
+    /// Like `Rare`, but exp(N(0, 1)) instead of 1, and at most 10.
     Severity(f64),
 }
 
@@ -332,7 +332,7 @@ fn coverage_table() {
             }));
         }
     }
-    // Shorter logs, and one with less exploration, in which the target has full overlap.
+    // More logs with exploration, most of them shorter.
     worlds.extend(
         [(50, 0.5), (100, 0.3), (100, 0.2), (400, 0.3)].map(|(rounds, eps)| plain(10, 1, rounds, eps)),
     );

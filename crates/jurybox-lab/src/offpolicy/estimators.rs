@@ -100,8 +100,8 @@ impl LoggedEvidence<'_> {
         let total: f64 = weights.iter().sum();
         let picked: f64 = picks.iter().sum();
         let snips = LinearizedEstimate::ratio(&all(&|s| s.reward), &weights);
-        // To find the largest influence, IPS expects a reward of 0 of every row, and SNIPS and the
-        // bounds expect the mean reward of a pick.
+        // For the largest influence, IPS expects a reward of 0 of every row. SNIPS and the bounds
+        // expect the mean reward of a pick.
         let worth = snips.as_ref().map_or(0.0, |snips| snips.value).clamp(range.0, range.1);
         let max_influence =
             |clip: f64, of: f64, constant: Option<f64>| self.max_influence(clip, of, constant);
@@ -180,15 +180,16 @@ impl LoggedEvidence<'_> {
 
 impl PolicyEstimates {
     /// The share of the target's picks that may have no support in the log although the mean weight
-    /// does not show it: one minus the lower end of the mean weight's 95% interval, from 0 to 1.
+    /// does not show it. It is one minus the lower end of the mean weight's 95% interval, from 0
+    /// to 1.
     pub(crate) fn unsupported_share(&self) -> f64 {
         let low = self.mean_weight.estimate().low;
-        // If all weights are equal, their mean is one up to rounding.
+        // If all weights are one, their mean is one up to rounding.
         if low > 1.0 - super::verdict::ROUNDING { 0.0 } else { (1.0 - low).min(1.0) }
     }
 
-    /// The largest possible bias of the clipped estimate: the share of the picks that is clipped
-    /// away, at the upper end of its interval, times the range of the rewards.
+    /// The largest possible bias of the clipped estimate. It is the upper end of the interval of
+    /// the share that is clipped away, times the range of the rewards.
     pub(crate) fn clipping_bias(&self) -> f64 {
         let reach = self.reach.estimate();
         let half_width = if reach.half_width().is_finite() { reach.half_width() } else { 1.0 };
@@ -232,8 +233,7 @@ mod tests {
         near(figures.effective_rows, 4.0 / 2.5);
     }
 
-    /// A log that reviewed every row with probability 1: every estimate is the truth, and both
-    /// bounds are.
+    /// If every row was reviewed with probability 1, the estimates and both bounds equal the truth.
     #[test]
     fn a_log_of_every_row_gives_the_truth() {
         let rewards: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 11)).collect();

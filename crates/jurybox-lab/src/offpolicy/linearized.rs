@@ -46,8 +46,8 @@ impl LinearizedEstimate {
     }
 
     /// The difference of two estimates over the same rounds, paired by round. If value and
-    /// influences are equal up to rounding, and the influences are not all zero, the difference is
-    /// exactly zero and its interval has no width.
+    /// influences are equal up to rounding, the difference is exactly zero and its interval has no
+    /// width. That is not done if all influences are zero.
     pub(crate) fn minus(&self, other: &LinearizedEstimate) -> LinearizedEstimate {
         let difference = self.with(other, -1.0);
         let size = |influence: &[f64]| influence.iter().fold(0.0, |most: f64, i| most.max(i.abs()));
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(LinearizedEstimate::ratio(&[0.0, 0.0], &[0.0, 0.0]), None);
     }
 
-    /// 1,000 rounds without a reward: the upper end is t^2 / 1000, which is Wilson's for 0 of 1,000
-    /// apart from its denominator 1 + t^2 / 1000.
+    /// 1,000 rounds without a reward: the upper end is t^2 / 1000. Wilson's for 0 of 1,000 is this
+    /// over 1 + t^2 / 1000.
     #[test]
     fn nothing_found_is_not_nothing_there() {
         let max_influence = MaxInfluence { down: 0.0, up: 1e-3 };

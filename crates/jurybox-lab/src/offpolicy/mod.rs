@@ -1,5 +1,5 @@
 //! Off-policy evaluation: the reward of other policies, from a log of picks with their
-//! probabilities.
+//! probabilities. A *figure* is an estimated reward per pick that is shown with an interval.
 //!
 //! - `target` follows a policy along the log; the policy learns from the logged rewards, with
 //!   `receipts` reconstructed from the logged probabilities;
@@ -201,8 +201,8 @@ fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
 /// row.
 const IMPLAUSIBLE: f64 = 1e-6;
 
-/// Errors on values that are no probabilities of a pick, on rewards without a probability, and on
-/// reviewed rows whose probability is so small that their weight outweighs all others.
+/// Errors on values that are no probabilities of a pick, and on rewards without a probability. Also
+/// errors on reviewed rows whose probability is so small that they outweigh all other rows.
 fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
     for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
         let reason = if probability.is_nan() && !reward.is_nan() {

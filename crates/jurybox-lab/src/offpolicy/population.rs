@@ -159,7 +159,7 @@ pub(super) fn line(
     line
 }
 
-/// The expected number of picks per row, in a round of `items` draws in proportion to 1/p of which
+/// The expected number of picks per row. A round has `items` draws in proportion to 1/p, of which
 /// the `k` rows of highest value are picked. `order` has the rows by descending value; rows of
 /// equal value share in proportion to 1/p.
 ///

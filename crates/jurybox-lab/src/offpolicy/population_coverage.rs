@@ -94,7 +94,7 @@ fn one(floor: f64, seed: u64, spec: &Spec, fresh: &FreshRounds) -> (Option<Inter
     (line("", &log, &options, &values, GROUPS, range).reward_per_pick, truth)
 }
 
-/// Results over many logs: the number of figures, how many of them hold the truth, their mean error
+/// Results over many logs: the number of figures, the number that hold the truth, their mean error
 /// and half width, and the mean truth of all logs.
 struct PopulationCoverage {
     given: usize,

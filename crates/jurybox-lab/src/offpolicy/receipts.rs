@@ -1,9 +1,10 @@
-//! The receipts of logged picks, reconstructed from their probabilities.
+//! The receipts of logged picks, reconstructed from their probabilities. A receipt has what a
+//! policy must know of a pick, besides scores and reward, to learn from it.
 //!
 //! - **explored.** Let f be the least probability of a row in the round. A pick of probability p
 //!   counts as explored with probability f / p, by a random draw. Every row is then explored with
-//!   the same probability f, whatever its scores, as in an exploration slot. f is known if all rows
-//!   of the round carry a probability, or if all probabilities of the log are equal;
+//!   the same probability f, whatever its scores, like picks that are drawn uniformly. f is known
+//!   if all rows of the round carry a probability, or if all probabilities of the log are equal;
 //! - **advice**, for `exp4p`: each evaluator's own top K, from `average` with that evaluator alone.
 
 use crate::error::Error;
@@ -43,8 +44,8 @@ pub(crate) fn explored(log: &ReviewLog, rounds: &[Vec<usize>], seed: u64) -> Res
 }
 
 /// For each row of a round, its probability to be in each evaluator's own top `k`; and for each
-/// evaluator, the sum over rows of this probability over the logged one, divided by `k` (the
-/// bonus). Every row needs a logged probability.
+/// evaluator, the bonus. The bonus is the sum over rows of this probability over the logged one,
+/// divided by `k`. Every row needs a logged probability.
 pub(crate) fn advice(log: &ReviewLog, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
     let mut all = vec![Vec::with_capacity(log.width()); rows.len()];
     let mut bonus = Vec::with_capacity(log.width());

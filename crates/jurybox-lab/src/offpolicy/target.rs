@@ -1,7 +1,7 @@
 //! Inclusion probabilities of a target policy along a log, with learning from the logged rewards.
 //!
-//! The evaluation is progressive (prequential): in round t the policy has learnt from the log's
-//! earlier rounds, and knows the scores of round t but none of its rewards. The weight of a pick
+//! The evaluation is progressive (prequential). In round t the policy has learnt from the log's
+//! earlier rounds. It knows the scores of round t but none of its rewards. The weight of a pick
 //! therefore does not depend on its reward. The policy learns from the log's picks, not its own.
 
 use super::receipts::{advice, explored, needs, receipt_of_row};

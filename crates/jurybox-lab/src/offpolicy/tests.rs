@@ -221,8 +221,8 @@ fn coverage_of_a_hidden_tenth() {
     println!("given, held, held without widening, mean half width: {:?}", hidden_tenth(200));
 }
 
-/// The number of logs with a figure, of figures that hold the truth, and of doubly robust intervals
-/// beside them that do so without widening; and the figures' mean half width.
+/// The number of logs with a figure, and of figures that hold the truth. Then the number of doubly
+/// robust intervals beside these figures that do so, and the figures' mean half width.
 fn hidden_tenth(logs: u64) -> [f64; 4] {
     let [mut given, mut held, mut narrow, mut width] = [0.0; 4];
     for seed in 0..logs {

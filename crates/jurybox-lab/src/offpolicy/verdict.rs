@@ -1,23 +1,24 @@
-//! The decision between a figure and bounds for a policy, by the support that the log has for it.
+//! The decision between a figure (an estimated reward with its interval) and bounds for a policy,
+//! by the support that the log has for it: whether the log could make the policy's picks.
 //!
-//! The mean weight of the reviewed rows is `sum w / N`, with w and N as in `estimators`. It is one,
-//! up to chance, if the log could have picked each of the policy's picks. A smaller one means picks
-//! that the log never or too rarely makes. There is no figure in these cases:
+//! The mean weight of the reviewed rows is `sum w / N`, with w, c and N as in `estimators`. It is
+//! one, up to chance, if the log could have picked each of the policy's picks. A smaller one means
+//! picks that the log never or too rarely makes. There is no figure in these cases:
 //!
 //! 1. the policy picks rows without a probability, in a log that has some on unpicked rows;
 //! 2. the 95% interval of the mean weight lies below one;
 //! 3. less than half of the policy's picks are within reach (`sum min(w, c) / N`). Weights that are
 //!    rare and huge are mostly absent from a short log, so that the mean weight looks precise and
-//!    is not. In the first table of `experiments/results/off-policy.md`, the doubly robust
-//!    intervals hold the truth in 93 to 97 of 100 logs where the mean reach is above one half, and
-//!    in 30 to 94 below;
-//! 4. the mean weight exceeds one by 1.5 half-widths of its interval: the probabilities are not
-//!    those of the log. Then there are no bounds either;
+//!    is not. In the first table of `experiments/results/off-policy.md`, doubly robust intervals
+//!    hold the truth in 93% to 97% of the logs where mean reach is above one half. Elsewhere it is
+//!    30% to 94%;
+//! 4. the mean weight exceeds one by more than 1.5 half-widths of its interval, so that the
+//!    probabilities cannot be those of the log. Then there are no bounds either;
 //! 5. part of the picks may have no support, and the reward range is empty, as of equal rewards.
 //!
-//! A mean weight that is not clearly below one does not prove full support. Unless the log shows
-//! that every row could be picked and no reward is missing, the figure's interval is widened to
-//! hold the intervals of the bounds.
+//! A mean weight that is not clearly below one does not prove full support. The figure's interval
+//! is therefore widened to hold the intervals of the bounds, unless the log shows that every row
+//! could be picked and no reward is missing.
 
 use super::estimators::{LoggedEvidence, PolicyEstimates};
 use super::linearized::LinearizedEstimate;

@@ -79,8 +79,9 @@ fn live(world: &SimulatedTable, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     (rows, sum / world.rows as f64)
 }
 
-/// Over many tables: the share of intervals that hold the truth, that share for the normal
-/// approximation, the mean widths of both intervals, and the share that are called reliable.
+/// Over many tables: the share of intervals that hold the truth, the share for the normal
+/// approximation, and the mean widths of both. Last comes the share of intervals that are called
+/// reliable.
 fn held(world: &SimulatedTable, worlds: u64) -> (f64, f64, f64, f64, f64) {
     let (mut own, mut normal, mut widths, mut reliable, mut count) = (0.0, 0.0, (0.0, 0.0), 0.0, 0.0);
     for seed in 0..worlds {
@@ -169,7 +170,7 @@ fn juries_that_learn_out_of_fold_leave_the_intervals_honest() {
 }
 
 /// 900 rows in three languages, about 300 of them reviewed, more often with high scores; and the
-/// mean of the verdicts that each language would have.
+/// mean reward of all rows of each language.
 fn file(seed: u64) -> (String, [f64; 3]) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::from("language,a,b,verdict,p\n");

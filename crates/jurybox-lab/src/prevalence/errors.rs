@@ -36,8 +36,8 @@ pub struct ErrorRates {
 pub struct ErrorRate {
     /// Number of verdicts on golden items of this kind.
     pub verdicts: u64,
-    /// The rate. With names of reviewers, the rate of each is weighted by the sum of one over the
-    /// probability of the rows, other than golden items, that the reviewer judged.
+    /// The rate. With names of reviewers, the rate of each is weighted. The weight is the sum of
+    /// one over the probability of the other rows that the reviewer judged.
     pub mean: f64,
     /// Lower end of the 95% interval.
     pub low: f64,

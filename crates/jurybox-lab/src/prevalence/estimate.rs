@@ -116,7 +116,8 @@ impl PrevalenceEstimate {
     }
 }
 
-/// The sum of the squares of `of`, over pairs of a weight and a surprise.
+/// The sum of the squares of `of`, over pairs of a weight and a surprise (the distance of a reward
+/// from the expected one).
 fn squares(terms: &[(f64, f64)], of: fn(f64, f64) -> f64) -> f64 {
     terms.iter().map(|&(weight, surprise)| of(weight, surprise).powi(2)).sum()
 }
@@ -167,8 +168,8 @@ fn centred(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value -= mean);
 }
 
-/// The largest influence of one row that was not reviewed: the weight of a row times the distance
-/// of a possible reward from the expected one, both as in [`MaxInfluence::of`].
+/// The largest influence of one row that was not reviewed, by [`MaxInfluence::of`]: the weight of a
+/// row times the distance of a possible reward from the expected one.
 fn max_influence(
     labelled: &[Row],
     weights: &[f64],
@@ -185,7 +186,8 @@ fn max_influence(
 }
 
 /// Cochran's rule for a normal approximation, as amended by Sugden, Smith and Jones (2000): the
-/// effective sample size is at least 28 + 25 times the squared skewness. False if terms are equal.
+/// effective sample size is at least 28 + 25 times the squared skewness. False if all terms are
+/// zero.
 fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective_labels: f64) -> bool {
     let moment = |power: i32| terms.clone().map(|term| term.powi(power)).sum::<f64>();
     let count = terms.clone().count() as f64;

@@ -3,7 +3,8 @@
 //!
 //! Rows of one item may have similar rewards and may have been picked together, so that a variance
 //! over rows is too small. Items are taken to be independent: leaving out one at a time shows how
-//! the mean varies, whatever the dependence within items.
+//! the mean varies, whatever the dependence within items. The `slope` is the weight of the
+//! predictions, as in `estimate`.
 
 use super::estimate::Row;
 use std::collections::HashMap;

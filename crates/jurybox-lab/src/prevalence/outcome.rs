@@ -112,8 +112,8 @@ impl PrevalenceLine {
     }
 }
 
-/// The interval for every possible outcome of the outstanding verdicts, from all at the lower end
-/// of the reward range to all at its upper end.
+/// The interval for every possible outcome of the outstanding verdicts: from all at the lowest
+/// possible reward to all at the highest.
 fn with_outstanding(interval: Interval, rows: &[Row], range: RewardRange) -> Interval {
     if rows.iter().all(|row| !row.outstanding) {
         return interval;

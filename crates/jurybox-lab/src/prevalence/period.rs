@@ -98,8 +98,9 @@ fn written(cell: &str) -> Option<i64> {
 /// nanoseconds, and each of these units reaches from February 1970 to 2100.
 const LATEST: f64 = 4_102_444_800.0;
 
-/// Days since 1970 of a Unix time, whose unit follows from its size. None for sizes below 1e8:
-/// seconds before March 1973 cannot be told from years and dates like 20261116.
+/// Days since 1970 of a Unix time, whose unit follows from its size. None for times after 2100, and
+/// for sizes below 1e8: seconds before March 1973 cannot be told from years and dates
+/// like 20261116.
 fn counted(cell: &str) -> Option<i64> {
     let seconds: f64 = cell.trim().parse().ok()?;
     let per_second = match seconds.abs() {

@@ -273,7 +273,7 @@ impl PrevalenceRows {
     }
 
     /// Checks that the picks can represent all rows: each stands for as many rows as one over its
-    /// probability. Returns warnings, or an error if rows or verdicts must be missing.
+    /// probability. Returns warnings, or an error if the picks cannot.
     pub(super) fn checked(&self) -> Result<Vec<String>, Error> {
         let refused = |reason: String| Err(Error::Content { path: self.path.clone(), reason });
         let rows = self.rewards.len();

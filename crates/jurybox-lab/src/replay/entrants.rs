@@ -18,8 +18,7 @@ const HINDSIGHT_FOLDS: usize = 5;
 /// How often the folds of the hindsight regression are drawn in a run.
 const HINDSIGHT_SPLITS: usize = 3;
 
-/// Beginning of the name of the reference that is the best single evaluator. In parentheses follows
-/// the evaluator's name.
+/// The reference that ranks by the best single evaluator is named `best-single(NAME)`.
 pub(super) const BEST_SINGLE: &str = "best-single";
 
 /// An entrant with its name in the results.
@@ -37,7 +36,7 @@ enum EntrantKind {
     /// One evaluator's scores. Results show the best of these entrants.
     Single(usize),
     RegressionPicker(RegressionKind),
-    /// Ridge regression on all other rows of the run. Its groups of rows are the same in all runs.
+    /// The reference [`hindsight`]. Its groups of rows are the same in all runs.
     Hindsight(OnceLock<HindsightGroups>),
 }
 
@@ -53,12 +52,12 @@ impl Entrant {
         jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
     }
 
-    /// The jury that a policy begins as.
+    /// The jury that a policy begins as. None for all other entrants.
     pub(crate) fn jury(&self) -> Option<&Jury> {
         if let EntrantKind::Policy(jury, _) = &self.kind { Some(jury) } else { None }
     }
 
-    /// Whether it knows the rewards, so that its picks are the best by construction.
+    /// Whether it is `best`, which ranks by the rewards themselves.
     pub(crate) fn knows_all(&self) -> bool {
         matches!(self.kind, EntrantKind::Reference(RankingRule::Known(_)))
     }
@@ -87,7 +86,8 @@ impl Entrant {
         Some(hindsight(log, schedule, groups, &mut stream()).into())
     }
 
-    /// A picker for a stage, as it begins every stage. Set `again` if rows come back.
+    /// A new picker for a stage. `known` has the values of `hindsight`. Set `again` if rows come
+    /// back.
     pub(crate) fn player(
         &self,
         log: &ReviewLog,
@@ -177,8 +177,8 @@ pub(crate) fn check_state(name: &str, jury: &Jury, log: &ReviewLog) -> Result<()
 ///
 /// Each vector has a group number for every row, which is the number of one of the group's rows.
 struct HindsightGroups {
-    /// Rows that are always in one fold. These are the rounds of the file; or, without any,
-    /// `copies`.
+    /// Rows that are always in one fold: those of a round of the file. Without rounds, those of a
+    /// group in `copies`.
     fold: Vec<usize>,
     /// Rows with the same scores or of one item. Scores that more than a fifth of all rows have do
     /// not count.
@@ -195,11 +195,11 @@ impl HindsightGroups {
         HindsightGroups { fold, copies }
     }
 
-    /// The rows of `shown` that a regression may learn from if it is to value the rows of a fold:
-    /// rows outside the fold that are not copies of rows in it.
+    /// The rows of `shown` that a regression may learn from to value the rows of a fold. They are
+    /// outside the fold and not copies of rows in it.
     ///
-    /// If this would remove more than half of the rows outside, only rows of an item in the fold
-    /// are removed: scores are then coarse, and equal ones no sign of a copy.
+    /// If that would leave fewer than half of the rows outside, scores are coarse, and equal ones
+    /// no sign of a copy. Then only rows of an item in the fold are left out.
     fn training_rows(
         &self,
         log: &ReviewLog,
@@ -216,12 +216,12 @@ impl HindsightGroups {
     }
 }
 
-/// The value of each row to the `hindsight` reference: the predictions of ridge regressions on the
-/// rewards of the run's rows in other folds, summed over several draws of the folds.
+/// The value of each row to the reference `hindsight`: a prediction by ridge regression on the
+/// run's rows in other folds. Predictions are summed over several draws of the folds.
 ///
 /// Predictions are standardised over the run's rows, since the regressions of different folds
-/// differ in scale. A fold that holds many of the rare high rewards leaves few of them to the other
-/// folds and flat slopes, so that unscaled its own rows would come last.
+/// differ in scale. If a fold holds many of the rare high rewards, few are left to learn from and
+/// slopes are flat. Without scaling, the rows of that fold would come last.
 fn hindsight(
     log: &ReviewLog,
     schedule: &RowSchedule,

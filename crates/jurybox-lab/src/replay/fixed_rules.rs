@@ -13,7 +13,8 @@ use std::sync::Arc;
 pub(crate) enum RankingRule {
     /// The mean of a row's scores, missing ones left out.
     Average,
-    /// The mean of a row's standardised scores, by the means and deviations of all rows shown.
+    /// The mean of a row's standardised scores, by the means and deviations of all rows shown so
+    /// far.
     ZMean,
     /// The mean rank of a row's scores among the rows that were shown with it.
     RankMean,

@@ -1,12 +1,12 @@
 //! The figures of a replay with their intervals: ratio estimators over runs, half-samples, rounds
-//! or folds.
+//! or folds. A *label* is a pick with its reward.
 //!
-//! **Best share.** `(reward - uniform) / (best - uniform)`, where rewards are sums over all runs:
-//! those of the picks, of random picks (uniform), and of the best possible picks. For each unit u
-//! let `gain_u` be its part of the numerator and `possible_u` that of the denominator. With `d_u =
-//! gain_u - share * possible_u`, the linearised interval is Student's t times the standard error of
-//! the sum of d, over the sum of `possible`. Differences of two entrants use the differences of
-//! their gains.
+//! **Best share.** `(reward - uniform) / (best - uniform)`: rewards of the picks, of random picks
+//! (uniform), and of the best possible picks, each summed over all runs. For each unit u let
+//! `gain_u` be its part of the numerator and `possible_u` its part of the denominator. Let
+//! `d_u = gain_u - share * possible_u`. The linearised interval is Student's t times the standard
+//! error of the sum of d, over the sum of `possible`. Differences of two entrants use the
+//! differences of their gains.
 //!
 //! **Other files.** Runs on one file do not show how another file of such rows would have come out.
 //! The file is therefore split into random halves, several times, and each half is replayed. If the
@@ -17,8 +17,8 @@
 //! **Few misses.** An entrant whose few picks were all hits shows no spread, yet on other rows a
 //! pick could miss. The intervals are therefore widened by the largest influence of one pick; for n
 //! hits of n picks they end where Wilson's score interval does. Two entrants with equal gains in
-//! every unit are not certain to be equal on other rows: their difference has an interval of about
-//! a standard deviation of the rewards.
+//! every unit are not certain to be equal on other rows. Their difference has an interval that
+//! follows from the standard deviation of the rewards.
 
 use super::run::RunResult;
 use super::schedule::{RUNS_OF_A_HALF, RewardBaselines};
@@ -35,7 +35,7 @@ pub(super) const LEAST_UNITS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntervalUnit {
     Runs,
-    /// Halves of the file's rows, and runs.
+    /// Rows, of which half-samples show the spread, and runs.
     Rows,
     Rounds,
     Folds,
@@ -81,7 +81,7 @@ struct RatioEstimate {
     mean: f64,
     /// Variance of the ratio; infinite from fewer than [`LEAST_UNITS`] units.
     variance: f64,
-    /// Student's t for the number of units or half-samples.
+    /// Student's t for the number of units, or of splits into halves.
     t: f64,
     /// Whether the numerators of all units are zero.
     nothing: bool,
@@ -147,9 +147,9 @@ impl RatioEstimate {
     /// An interval that also allows for one pick with another reward, which would change the ratio
     /// by `max_influence`. Student's interval if that is 0 or the variance is infinite.
     ///
-    /// With influence b, variance V and `s = b^3 / (V + b^2)`, half the width is `h + sqrt(t^2 V +
-    /// h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)` for n picks and the normal quantile z. For V =
-    /// 0 and b = 1 / n this is the score interval of a count.
+    /// For influence b and variance V let `s = b^3 / (V + b^2)`. Half the width is
+    /// `h + sqrt(t^2 V + h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)` for n picks and the normal
+    /// quantile z. If V is 0 and b is 1 / n, this is the score interval of n hits of n.
     fn score_interval(&self, max_influence: f64, picks: f64) -> Interval {
         if max_influence <= 0.0 || !self.variance.is_finite() {
             return self.student();
@@ -196,8 +196,8 @@ impl CumulativeSums {
         }
     }
 
-    /// The sum of each half over its runs, up to the same share of the half's labels that `labels`
-    /// has of the labels of a run on all rows.
+    /// The sum of each half over its runs, up to a share of the half's labels. The share is that of
+    /// `labels` in a run on all rows.
     fn of_halves(&self, labels: usize) -> Vec<f64> {
         let of_run = self.runs.first().map_or(0, |run| run.len() - 1).max(1);
         let up_to = |run: &Vec<f64>| {
@@ -212,7 +212,8 @@ impl CumulativeSums {
         self.runs.iter().map(|run| run[labels]).sum()
     }
 
-    /// The sum of each unit within the first `labels` labels, in groups of units.
+    /// The sum of each unit within the first `labels` labels, in groups as in
+    /// [`RatioEstimate::of`].
     fn units(&self, over: IntervalUnit, baselines: &[RewardBaselines], labels: usize) -> Vec<Vec<f64>> {
         let cut = |run: usize, ends: &[usize]| -> Vec<f64> {
             let (mut sums, mut start) = (Vec::new(), 0);
@@ -340,8 +341,8 @@ impl<'a> ReplayMeasures<'a> {
     ) -> Option<Interval> {
         let difference = self.paired((one, other), (&self.best, Some(&self.uniform)), labels)?;
         if difference.nothing && difference.variance == 0.0 && self.over.generalizes_to_other_rows() {
-            // Both halves of the interval are t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) at V = 0, which
-            // is t^2 b, with b from the rewards' standard deviation.
+            // Half the width, t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4), is t^2 b for V = 0. Here b is
+            // the rewards' standard deviation over `possible`.
             let reach = difference.t * difference.t * self.spread / self.possible(labels);
             return Some(Interval::around(difference.mean, reach));
         }

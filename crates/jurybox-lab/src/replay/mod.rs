@@ -2,7 +2,8 @@
 //!
 //! A policy is shown rows, picks some, is told their rewards and learns from them, as it would have
 //! in use. In all protocols but `Reuse` a run reviews no row twice ([`Protocol`]), because repeated
-//! rows reward memory. Rows of one id are one item ([`ItemIndex`]), of which the same is true.
+//! rows reward memory. Rows of one id are one item ([`ItemIndex`]): no reward is learnt from one of
+//! its rows and then earned with another.
 //!
 //! If only reviewed rows have a reward, results can only be estimated from logged probabilities:
 //! see `offpolicy`.

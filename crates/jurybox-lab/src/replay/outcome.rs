@@ -54,7 +54,7 @@ pub struct ReplayOutcome {
     pub k: usize,
     /// Rounds or steps in a run.
     pub rounds: usize,
-    /// Labels in a run.
+    /// Labels (picks with their rewards) in a run.
     pub labels: usize,
     /// Number of runs.
     pub runs: usize,
@@ -82,14 +82,15 @@ pub struct ReplayLine {
     /// Null if nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub best_share: Option<Interval>,
-    /// The best share after 20, 60 and 200 labels in each run; empty with folds.
+    /// The best share after 20, 60 and 200 labels in each run, if it has as many; empty with folds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub best_share_at: BTreeMap<usize, Interval>,
     /// The best share of this line minus that of the first policy, paired by unit. Null for the
     /// first policy, and if nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub difference_to_first: Option<Interval>,
-    /// The difference to the first policy after 20, 60 and 200 labels in each run.
+    /// The difference to the first policy after 20, 60 and 200 labels in each run, if it has as
+    /// many.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub difference_to_first_at: BTreeMap<usize, Interval>,
     /// Whether it picked exactly the rows that the first policy picked, in every run.

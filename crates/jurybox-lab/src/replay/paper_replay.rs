@@ -223,7 +223,7 @@ impl PaperReplay {
             );
             participants.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
         }
-        // The schedule of this run uses the even stream 2 run.
+        // The schedule of a run uses the stream of twice its number.
         let mut draws = stream(self.seed, 2 * run + 1);
         let (mut candidates, mut noise) = (CandidateRows::default(), vec![0.0; self.items]);
         // All policies play a round before the next one is loaded, so that its rows are fetched
@@ -256,7 +256,7 @@ impl PaperReplay {
     }
 }
 
-/// An untaught jury, with noise levels and horizon where the policy has such options.
+/// A new jury, with noise levels and horizon where the policy has such options.
 fn jury_for(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
     let sigma = &told[usize::from(spec.entry().is_some_and(|entry| entry.links == Links::Glm))];
     let spec = spec.clone().told("sigma", sigma.clone()).told("horizon", rounds);

@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) struct CandidateRows {
     pub(crate) rows: Vec<usize>,
     pub(crate) scores: Vec<f64>,
-    /// Numbers of the groups that each row belongs to, one per context; empty without contexts.
+    /// Numbers of the groups that each row belongs to, one per context column; empty without any.
     pub(crate) groups: Vec<f64>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) trait RowPicker {
     /// Learns from rows with known rewards. Returns how many rows were of use.
     fn study(&mut self, log: &ReviewLog, rows: &[usize]) -> Result<usize, Error>;
 
-    /// Picks rows, best first.
+    /// Picks rows, in the order in which they count as labels.
     fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng)
     -> Result<Vec<PickedPosition>, Error>;
 

@@ -2,17 +2,17 @@
 //!
 //! Scores are standardised by the means and deviations of all rows shown so far; a missing one
 //! counts as its evaluator's mean. Up to 500 labels the model is refitted in every step with new
-//! labels, after that whenever the labels have grown by more than a twentieth.
+//! labels. After that it is refitted whenever the labels have grown by more than a twentieth.
 //!
 //! *Ridge:* least squares with an unpenalised intercept. The penalty is the one of seven from 0.1
 //! to 100 with the least leave-one-out error (PRESS, Allen 1974), or the larger one of ties. While
 //! all labels are equal, rows are ranked by the sum of their standardised scores.
 //!
 //! *Logistic:* `log-odds(y) = c + b·z` for standardised scores z, where y says whether the reward
-//! is high: the higher of two rewards, or else above the median of the labels so far. The intercept
-//! c is not penalised. The prior is `b ~ N(1.5 d, I)`, where all entries of d are equal and `d·z`
-//! has variance one. The mode is found by Newton's method with shortened steps. While all labels
-//! are equal, rows are ranked by the sum of their standardised scores.
+//! is high. High is the higher of two rewards, or else above the median of the labels so far. The
+//! intercept c is not penalised. The prior is `b ~ N(1.5 d, I)`, where all entries of d are equal
+//! and `d·z` has variance one. The mode is found by Newton's method with shortened steps. While all
+//! labels are equal, rows are ranked by the sum of their standardised scores.
 
 use super::ReviewLog;
 use super::pickers::{CandidateRows, PickRequest, PickedPosition, RowPicker, highest};

@@ -1,7 +1,8 @@
-//! The paper's claims about simulations: what was measured, and the findings.
+//! The paper's claims about simulations: what was measured, and the findings. A *reading* is a way
+//! to truncate the logistic noise, which the paper leaves open.
 //!
 //! Some rules changed after a first full run. Linear growth was first judged by the log-log slope
-//! of the whole regret; both numbers are printed, and a note says where the two rules disagree.
+//! of the whole regret. Both numbers are printed, and a note says where the two rules disagree.
 //! Slower growth does not contradict an upper bound (`esag-exponent`). An error keeps a bias
 //! whatever other policies' errors are (`error-of-all-samples-stays`). `eval-ucb` at low noise is
 //! judged from its second round on, because its first is a blind draw.
@@ -110,7 +111,7 @@ fn estimation_bias(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, r
     ));
     let slope = outcome.error_slope(all);
     let more = Interval::of_differences(&outcome.errors(all), &outcome.errors(explored));
-    // Sampling error would fall as t^(-1/2); an error that stays is bias.
+    // Sampling error would fall as t^(-1/2) with the round t; an error that stays is bias.
     let stays = PaperClaim::new(
         format!("error-of-all-samples-stays-{reading}"),
         "Fig. 1b: the error of glm-eps-greedy-all has a residual bias",

@@ -1,4 +1,5 @@
-//! Findings on the paper's claims, and the rules behind them, at 95% confidence.
+//! Findings on the paper's claims, and the rules behind them, at 95% confidence. t is a round, and
+//! T the number of rounds.
 //!
 //! - Comparisons are decided if the interval of the difference excludes zero. They are paired by
 //!   run, except those of different settings.
@@ -23,7 +24,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// The claim holds, if measured as the paper says.
+    /// The claim holds.
     Reproduced,
     /// The claim holds, and would hold without the cause that the paper names.
     HoldsSaysLittle,

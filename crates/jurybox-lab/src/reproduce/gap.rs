@@ -1,5 +1,5 @@
-//! Fig. 1a: by how much the picks of the oracle and of the plain average earn less than the best
-//! possible picks, by number of evaluators.
+//! Fig. 1a: the rewards that the oracle and the plain average miss, compared with the best possible
+//! picks, by number of evaluators.
 
 use super::figures::Figure;
 use super::finding::{Finding, PaperClaim, judge_sign, number};
@@ -15,7 +15,8 @@ use std::fmt::Write;
 /// A number of evaluators, with the gaps of the oracle and of the average in each run.
 type JuryGaps = (usize, (Vec<f64>, Vec<f64>));
 
-/// How much less than the best picks the oracle earns per round, and the average, in each run.
+/// The gap per round in each run: rewards of the best possible picks minus those of the oracle, and
+/// minus those of the average.
 fn gaps(outcome: &FinishedExperiment) -> (Vec<f64>, Vec<f64>) {
     let rounds = outcome.experiment.setting.rounds as f64;
     let end = |values: &[f64]| values.last().copied().unwrap_or(0.0);

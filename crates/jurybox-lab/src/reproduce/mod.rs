@@ -47,7 +47,8 @@ pub struct Plan {
     pub quick: bool,
     /// Number of runs of every part; by default that of the part's size.
     pub runs: Option<u64>,
-    /// Number of rounds of every part; by default that of the part's size.
+    /// Number of rounds of every part, but at most 100 in Fig. 1a and 2000 for Theorem 3; by
+    /// default that of the part's size.
     pub rounds: Option<u64>,
     /// Seed of all random draws.
     pub seed: u64,
@@ -104,7 +105,7 @@ const SIMULATED_QUICKLY: Size = Size { runs: 8, rounds: 1000 };
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReproductionReport {
-    /// Figures, in the paper's order.
+    /// Figures: parts of Fig. 1, then the appendix's.
     pub figures: Vec<Figure>,
     /// Tables with the paper's numbers beside ours.
     pub tables: Vec<PaperTable>,

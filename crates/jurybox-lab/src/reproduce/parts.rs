@@ -38,7 +38,7 @@ pub enum PaperPart {
 }
 
 impl PaperPart {
-    /// All parts, in the paper's order.
+    /// All parts.
     pub const ALL: [PaperPart; 10] = [
         PaperPart::Fig1a,
         PaperPart::Fig1b,
@@ -97,7 +97,8 @@ pub(super) const JURIES: [usize; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 /// Signal-to-noise ratios of the appendix.
 pub(super) const RATIOS: [f64; 3] = [0.1, 1.0, 10.0];
 
-/// The links with both readings of their truncated noise; the identity link truncates nothing.
+/// The links, with both ways to truncate noise for the logistic one. The identity link truncates
+/// nothing.
 pub(super) const READINGS: [(Link, Truncation); 3] = [
     (Link::Identity, Truncation::Interval),
     (Link::Logistic, Truncation::Interval),

@@ -19,9 +19,9 @@ use rayon::prelude::*;
 /// Prefix of the ids of claims that are not judged by intervals.
 pub(super) const THEOREM: &str = "theorem-";
 
-/// Adds the claim on Theorem 1, and for the identity link that on Theorem 2. For each setting it
-/// has the least ratio, over all runs, of the bound to the measured regret of the policy; and
-/// likewise to that of random picks.
+/// Adds the claim on Theorem 1, and for the identity link that on Theorem 2. A claim has the least
+/// ratio, over all runs of a setting, of the bound to the policy's measured regret. It has the
+/// least ratio to the regret of random picks too.
 pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&FinishedExperiment]) {
     let (form, glm) = if link == Link::Identity { ("linear", "") } else { ("logistic", "glm-") };
     let mut under = |number: u8, name: &str, bound: &dyn Fn(&Problem, u64) -> f64| {
@@ -63,7 +63,8 @@ fn times(ratio: f64) -> String {
 }
 
 /// Numbers of rounds: with a certificate, with a certificate but other picks than the oracle's,
-/// with the oracle's picks, and in all. Rounds without weights of a positive scale are left out.
+/// with the oracle's picks, and in all. Rounds are left out if weights times gains do not sum to a
+/// positive number, as before weights are learnt.
 #[derive(Default, Clone, Copy)]
 struct CertificateCount {
     certified: u64,
@@ -107,8 +108,8 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[CertificateCount; 
         let learnt = jury.fit().weights().unwrap_or_default().to_vec();
         let equal = vec![1.0; setting.evaluators];
         for (count, weights) in counts.iter_mut().zip([learnt, equal]) {
-            // A positive factor does not change the ranking. The oracle's weights have <w, alpha> =
-            // 1, so these are scaled alike.
+            // A positive factor does not change the ranking. Weights times gains sum to 1 for the
+            // oracle, so these weights are scaled to do so too.
             let scale: f64 = weights.iter().zip(&queue.truth().alpha).map(|(w, a)| w * a).sum();
             if scale > 0.0 {
                 let value = |row: &[f64]| row.iter().zip(&weights).map(|(x, w)| x * w / scale).sum::<f64>();

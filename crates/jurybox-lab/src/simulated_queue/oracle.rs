@@ -31,9 +31,9 @@ impl SimulatedQueue {
     ///
     /// An evaluator's information is (gain / noise level)^2. Let p be the information of the scores
     /// present, P that of all evaluators, and v the variance of the rewards. The posterior mean is
-    /// `v p / (1 + v p)` of the way from the mean reward to the estimate, and `v P / (1 + v P)` for
-    /// a complete item. Incomplete items are shrunk by the ratio of these two factors, since
-    /// complete items are not shrunk.
+    /// a share `v p / (1 + v p)` of the way from the mean reward to the estimate. For a complete
+    /// item the share is `v P / (1 + v P)`. Incomplete items are shrunk by the ratio of these two
+    /// factors, since complete items are not shrunk.
     fn pull_in_thin_evidence(&self, scores: &Scores<'_>, out: &mut [f64]) {
         if scores.is_complete() {
             return;

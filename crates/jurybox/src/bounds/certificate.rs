@@ -1,5 +1,8 @@
-//! Theorem 3 of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations": if no value of an
-//! item moves by more than a quarter of the gap at the border, the top K stays the same.
+//! Theorem 3 of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations" as a check.
+//!
+//! It answers whether two sets of values of the same items certainly have the same top K.
+//!
+//! They do if no value moves by more than a quarter of the gap between the K-th value and the next.
 
 /// Two numbers from which Theorem 3 decides whether items have the same top K by two sets of
 /// values.
@@ -38,8 +41,8 @@ impl Certificate {
         Certificate { gap, drift }
     }
 
-    /// Whether the top K is certainly that of the reference: the gap is positive, and no value is
-    /// further than a quarter of it from its reference value.
+    /// Whether the top K is certainly that of the reference. This needs a positive gap, and each
+    /// value within a quarter of the gap from its reference value.
     pub fn holds(&self) -> bool {
         self.gap > 0.0 && self.drift <= self.gap / 4.0
     }
@@ -89,6 +92,7 @@ mod tests {
     #[test]
     fn ties_at_the_border_are_never_certified() {
         assert!(!Certificate::of(&[1.0, 1.0, 0.0], &[1.0, 1.0, 0.0], 1).holds());
+        // With K = 2 of 2 items there is no border.
         assert!(Certificate::of(&[1.0, 1.0], &[0.0, 5.0], 2).holds());
     }
 }

@@ -2,9 +2,10 @@
 //! analysis (Harman and Jones 1966).
 //!
 //! If scores are `phi_j = a_j r + noise_j` with independent noise, two evaluators covary only
-//! through the reward r: `Cov(phi_i, phi_j) = a_i a_j Var(r)` for i != j. The loadings `l_j = a_j
-//! sd(r)` are fitted to the correlations of different evaluators, so units do not matter. The rest
-//! of each variance is noise: `sigma_j^2 = Var(phi_j) - l_j^2`.
+//! through the reward r: `Cov(phi_i, phi_j) = a_i a_j Var(r)` for i != j. The loadings are `l_j =
+//! a_j sd(r)`, where sd is the standard deviation. They are fitted to the correlations of different
+//! evaluators, so units do not matter. The rest of each variance is noise: the variance `sigma_j^2`
+//! is `Var(phi_j)` minus `l_j^2`.
 //!
 //! At least three evaluators are needed: two give one covariance for two loadings. The fit is
 //! refused if the correlations are zero within chance, or if fewer than three evaluators share a
@@ -157,9 +158,9 @@ fn minimum_residual(correlation: &Symmetric) -> Vec<f64> {
 ///
 /// There are two algorithms because each fails in some cases (tested). For two evaluators with
 /// correlation 0.5, [`minimum_residual`] finds loadings 1 and 0.5, one of many solutions. EM starts
-/// from equal trust and stays there, with 0.71 each, which is better without labels. [`Factor`]
+/// from equal loadings and stays there, with 0.71 each: the even choice without labels. [`Factor`]
 /// refuses such cases. It uses [`minimum_residual`] because EM converges slowly: after 100 steps it
-/// is still up to 0.1 off for loadings 0.95, 0.7 and 0.3.
+/// is still off by more than 0.01 for loadings 0.95, 0.7 and 0.3.
 pub(crate) fn one_factor(correlation: &Symmetric, least_noise: f64) -> (Vec<f64>, Vec<f64>) {
     let width = correlation.order();
     let sums: Vec<f64> = (0..width).map(|i| (0..width).map(|j| correlation.get(i, j)).sum()).collect();
@@ -298,7 +299,8 @@ mod tests {
         assert!(loading[0] > 0.5 && noise[0] > 0.2, "{loading:?} {noise:?}");
     }
 
-    /// Why there are two algorithms: each is right where the other is not.
+    /// Why there are two algorithms. Least squares is exact where the solution is unique. EM treats
+    /// evaluators alike where it is not.
     #[test]
     fn least_squares_is_exact_where_there_is_one_answer_and_em_is_even_handed_where_there_is_none() {
         let truth = [0.95, 0.7, 0.3];

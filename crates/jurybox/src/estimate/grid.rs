@@ -179,7 +179,7 @@ mod tests {
             mut at in prop::collection::vec(-1.0..1.0_f64, 0..120), power in -3..4_i32, shift in -1e6..1e6_f64,
             x in -1.5..1.5_f64,
         ) {
-            // Some knots are evenly spread; others crowd nearly all in one place.
+            // Power 0 spreads the knots evenly; large powers crowd nearly all of them in one place.
             let place = |x: f64| shift + (f64::from(power) * 4.0 * x).exp() + 1e-3 * x;
             at.iter_mut().for_each(|knot| *knot = place(*knot));
             at.sort_by(f64::total_cmp);

@@ -3,9 +3,9 @@
 //!
 //! Time is given by the caller: round numbers, seconds, microseconds. Before every time t there is
 //! a possible cut between rungs. It is kept while its age is below `GRAIN` times the largest power
-//! of two that divides t, so cuts at odd times are dropped first. A rung of age a is therefore
-//! about `a / GRAIN` to `2 a / GRAIN` long in any unit. The number of rungs grows with the
-//! logarithm of time.
+//! of two that divides t. Cuts at odd times are therefore dropped first. A rung of age a is about
+//! `a / GRAIN` to `2 a / GRAIN` long in any unit. The number of rungs grows with the logarithm of
+//! time.
 //!
 //! The cuts depend on the latest time alone and are only ever removed. A late observation goes to
 //! the rung that would hold it by now had it come in time. So two ladders with the same latest time

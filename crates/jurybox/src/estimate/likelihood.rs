@@ -1,10 +1,10 @@
 //! The likelihood equation of a gain a, `sum m r g(a r) + lambda a = product`, and its root. Here g
 //! is the link, and m is the mass of a node, a point r that represents rewards.
 //!
-//! The left side is the same function of a for every evaluator that scored the same examples, so
-//! points computed for one root are starting points for the next. For small rewards, g is replaced
-//! by its Taylor series at 0. Their sum is then a polynomial in a, and only the larger rewards need
-//! evaluations of g.
+//! The left side is the same function of a for all evaluators that scored the same examples. Points
+//! computed for one root are therefore starting points for the next. For small rewards, g is
+//! replaced by its Taylor series at 0. Their sum is then a polynomial in a, and only the larger
+//! rewards need evaluations of g.
 
 use super::rewards::{Node, Rewards};
 use crate::link::Link;
@@ -23,7 +23,7 @@ const TERMS: usize = 9;
 pub(crate) struct Equation {
     link: Link,
     lambda: f64,
-    /// The distribution that all evaluators share, and the current evaluator's own.
+    /// The rewards that all evaluators share; `own` has those of the current evaluator.
     shared: RewardNodes,
     own: Option<RewardNodes>,
     /// Computed points in ascending order.
@@ -75,9 +75,9 @@ impl Equation {
 
     /// The root, starting from `guess` unless a better point is known.
     ///
-    /// Far from the root, the steps are Householder's, kept inside a bracket. Near it, the inverse
-    /// function is expanded in a Taylor series up to the third derivative, which usually needs one
-    /// step.
+    /// Far from the root, steps are those of Householder's method, kept inside a bracket. Near it,
+    /// the inverse function is expanded in a Taylor series up to the third derivative. This usually
+    /// needs one step.
     pub(crate) fn root(&mut self, product: f64, guess: f64) -> f64 {
         let next = self.known.partition_point(|point| point.value <= product);
         let below = next.checked_sub(1).map(|at| self.known[at]);
@@ -103,8 +103,8 @@ impl Equation {
                     return near;
                 }
             }
-            // If the step leaves the bracket or no longer converges (far out g is flat, and Newton
-            // can cycle): bisect the bracket, or step further out while it is open.
+            // A step may leave the bracket or no longer converge: far out g is flat, and Newton can
+            // cycle. Then bisect the bracket, or step further out while it is open.
             let (newton, open) = (a + step, !(low.is_finite() && high.is_finite()));
             let next = if newton >= low && newton <= high && (open || step.abs() <= 0.5 * last_step) {
                 newton
@@ -218,7 +218,8 @@ fn add_nodes(link: Link, nodes: &[Node], a: f64, sums: &mut [[f64; LANES]; 4]) {
 
 impl Derivatives {
     /// The step in a for which the left side grows by `rise`, by Householder's method with three
-    /// derivatives. Newton's step is used if the two differ in sign or by a factor of 8.
+    /// derivatives. Newton's step is used instead if its sign is opposite, or if Householder's is 8
+    /// times as long.
     fn step(&self, rise: f64) -> f64 {
         let newton = rise / self.slope;
         let (b, c) = (self.second / (2.0 * self.slope), self.third / (6.0 * self.slope));
@@ -297,7 +298,7 @@ mod tests {
             // Many roots of one equation: each search can start from earlier points.
             let mut together = equation(link);
             for product in [-1e4, -50.0, 0.0, 10.0, 18.0, 20.0, 21.0, 22.5, 25.0, 80.0, 1e4] {
-                // From near and from anywhere.
+                // Starting points near the root and far from it.
                 for start in [0.0, 1.0, -3.0, 500.0, -1e6] {
                     for a in [equation(link).root(product, start), together.root(product, start)] {
                         let value: f64 =

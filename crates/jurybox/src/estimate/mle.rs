@@ -117,7 +117,7 @@ impl Mle {
         }
     }
 
-    /// Mean and variance of all rewards; see [`Rewards`] for fewer than two.
+    /// Mean and variance of all rewards; the variance is 0 for fewer than two.
     pub(crate) fn reward_law(&self) -> (f64, f64) {
         let mut all = Rewards::new(false);
         all.merge_sums(&self.complete);

@@ -58,9 +58,9 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
     #[must_use]
     fn with_columns(&self, columns: &[Option<usize>]) -> Self;
 
-    /// Whether this could be a statistic over this number of evaluators: lengths are right, and
-    /// valid scores and rewards could have led to the numbers, so that nothing can overflow later.
-    /// Checks states from outside.
+    /// Whether this could be a statistic over this number of evaluators, for states from outside.
+    /// The lengths must be right, and the numbers must be possible for valid scores and rewards, so
+    /// that nothing can overflow later.
     fn is_sound(&self, evaluators: usize) -> bool;
 
     /// Whether this can be merged with another, for example because both have the same link. True

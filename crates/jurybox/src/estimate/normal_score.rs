@@ -21,8 +21,8 @@ pub(crate) struct NormalScore {
     distinct: f64,
 }
 
-/// Distance between knots in normal score. The tails, where picks are made, are as fine as the
-/// middle. Large samples have about 60 to 80 knots.
+/// Least distance between knots in normal score. The tails, where picks are made, are as fine as
+/// the middle. 2,000 different numbers have at most 80 knots (tested).
 const STEP: f64 = 0.1;
 
 /// The standard deviation of the quantiles of `count` numbers of which one is larger and the others
@@ -71,9 +71,9 @@ impl NormalScore {
         curve
     }
 
-    /// How much the numbers differ from each other: almost 1 if all are different, about a quarter
-    /// if one in a hundred differs from the rest. Equal numbers count as if one more, different
-    /// number followed: a few of them prove little.
+    /// How much the numbers differ from each other. It is almost 1 if all are different, and about
+    /// a quarter if one in a hundred differs from the rest. Equal numbers count as if one more,
+    /// different number followed, because a few of them prove little.
     pub(crate) fn distinct(&self) -> f64 {
         self.distinct
     }

@@ -3,7 +3,7 @@
 //!
 //! In the likelihood equation rewards r enter only through `sum r g(a r)`, where g is the link and
 //! a the gain. This is the same function of a for every evaluator. The rewards are kept in bins,
-//! four an octave, each with its count and first three moments. A bin is the leading bits of a
+//! four per octave, each with its count and first three moments. A bin is the leading bits of a
 //! number, so any scale and sign fits. Two points with the same moments then represent all rewards
 //! of a bin. The error is of fourth order in the bin's relative half-width of at most 1/8.
 

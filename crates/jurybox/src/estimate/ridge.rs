@@ -5,8 +5,8 @@
 //! with every example, and errors do not accumulate. The ridge is added when factoring and never
 //! stored, so states merge for any lambda.
 //!
-//! With missing scores each entry is a sum over the examples that have both scores, scaled up to
-//! the total number of examples: the available-case estimate.
+//! With missing scores each entry is the available-case estimate. This is the sum over the examples
+//! that have both scores, scaled up to the total number of examples.
 
 use super::{MOST_COUNTED, Statistic, add_all, are_sums, selected};
 use crate::matrix::{Cholesky, Symmetric};

@@ -1,4 +1,4 @@
-//! Bottom-k sampling (Cohen and Kaplan 2007): a uniform sample of distinct rows of fixed size,
+//! Bottom-k sampling (Cohen and Kaplan 2007): a uniform sample of distinct rows, of limited size,
 //! which merges exactly.
 //!
 //! Every row has a key, a hash of its own numbers, and the sample is the `capacity` rows with the

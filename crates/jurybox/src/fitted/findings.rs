@@ -36,8 +36,9 @@ impl Fitted {
     /// and the interval need not contain its weight.
     ///
     /// An unbounded interval (infinite ends) says that the labels do not determine the weight. A
-    /// bounded one needs two more labels than evaluators, and rewards that differ. The evaluator's
-    /// scores must vary and be no linear combination of other scores.
+    /// bounded one needs rewards that differ, and at least two more labels than evaluators with
+    /// varying scores. The evaluator's scores must vary and be no linear combination of other
+    /// scores.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};

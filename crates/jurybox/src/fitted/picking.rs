@@ -16,7 +16,8 @@ use rand::Rng;
 
 /// Picks and inclusion probabilities.
 impl Fitted {
-    /// Picks `k` items, best first, explored ones last.
+    /// Picks `k` items: the best first, then the explored ones. `exp4p` draws all of its picks, in
+    /// no particular order.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -90,8 +91,9 @@ impl Fitted {
         self.0.rank.exploration()
     }
 
-    /// Whether some picks are drawn at random, by exploration or by the policy itself. A list
-    /// sorted by value is then not what it picks.
+    /// Whether some picks are drawn at random, by exploration or because the policy is random. A
+    /// list sorted by value is then not what it picks. Probes and draws of `adaptive` are not
+    /// counted.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

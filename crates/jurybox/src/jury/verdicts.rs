@@ -15,8 +15,8 @@ use crate::seen::Seen;
 impl Jury {
     /// Learns from examples, at any time. If one is invalid, nothing is learnt.
     ///
-    /// `at` is the time of the round in which the items were picked, not of their verdicts: the
-    /// jury learns how scores and rewards related then.
+    /// `at` is the time of the round in which the items were picked, not of their verdicts. The
+    /// jury learns how scores and rewards were related at that time.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};

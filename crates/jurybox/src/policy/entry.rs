@@ -1,5 +1,5 @@
-//! Entries of the table of policies: what a policy assumes, where the paper ("Top K Ranking for
-//! Multi-Armed Bandit with Noisy Evaluations") has it, and its options.
+//! Entries of the table of policies: what a policy assumes, its options, and its place in the paper
+//! ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations").
 
 use crate::link::Link;
 use serde::Serialize;

@@ -3,24 +3,24 @@
 //!
 //! **The idea.** An item that is picked for its high scores is picked, in part, for their noise.
 //! Gains estimated from such items are too high, the more so the noisier the evaluator (App. B of
-//! the paper). Only items drawn at random, whatever their scores, give unbiased gains. The three
-//! policies differ in how they handle this:
+//! the paper). Items drawn at random, whatever their scores, do not have this bias. The three
+//! policies differ in the items that they learn from:
 //!
 //! - `eps-greedy` explores with probability eps and learns **from the explored items only** (Alg.
-//!   1, Theorem 1: regret of order T^(2/3));
+//!   1, Theorem 1: regret of order T^(2/3) in T rounds);
 //! - `eps-greedy-all` explores in the same way and learns from every example (Alg. 3), which is
 //!   faster but biased;
 //! - `greedy` is `eps-greedy-all` with eps = 0.
 //!
 //! The paper is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations".
 //!
-//! **Assumes** `phi_j = g(alpha_j r) + noise` with a known link g and independent noise. **Costs**
-//! O(J) an example and an item for J evaluators. With a nonlinear link, a fit also finds a root for
-//! each evaluator.
+//! **Assumes** scores `phi_j = g(alpha_j r) + noise`, for gain alpha_j and reward r, with a known
+//! link g and independent noise. **Costs** O(J) an example and an item for J evaluators. With a
+//! nonlinear link, a fit also finds a root for each evaluator.
 //!
 //! **Exploration.** eps = T^(-1/3) if `horizon=T` is set, otherwise t^(-1/3) in round t. `scale`
 //! and `power` change it (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), and `eps` fixes it.
-//! With `slots`, an exploring round draws only this number of its K picks.
+//! With `slots`, an exploring round draws only this number of its K picks at random.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Policy};

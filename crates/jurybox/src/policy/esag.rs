@@ -1,15 +1,16 @@
 //! `esag`, `glm-esag`: Evaluation-Structure-Aware Greedy.
 //!
-//! **The idea.** In the linear model an evaluator's mean score over *all* items is `alpha_j E[r]`:
-//! its gain times a factor that all evaluators share. A common factor does not change the ranking.
-//! So the gains are estimated by the mean scores of all items, picked or not, without any reward.
-//! The choice of picks cannot bias them.
+//! **The idea.** In the linear model the score of evaluator j is `phi_j = alpha_j r + noise`, for
+//! gain alpha_j and reward r. The mean score over *all* items is then `alpha_j E[r]`: the gain
+//! times a factor that all evaluators share. A common factor does not change the ranking. So the
+//! gains are estimated by the mean scores of all items, picked or not, without any reward. The
+//! choice of picks cannot bias them.
 //!
-//! **Assumes** `phi_j = alpha_j r + noise` without intercept, rewards of positive mean, and
-//! independent noise of known level or of levels that the one-factor model can estimate. An
-//! evaluator with a positive offset is trusted too much, because its mean counts as signal. The
-//! `glm-` form takes the mean of `g^-1(phi)` for the link g. This mean is biased, because noise
-//! does not average out through a curved g^-1.
+//! **Assumes** this model without intercept, rewards of positive mean, and independent noise. Its
+//! level is known, or the one-factor model can estimate it. An evaluator with a positive offset is
+//! trusted too much, because its mean counts as signal. The `glm-` form takes the mean of
+//! `g^-1(phi_j)` for the link g. This mean is biased, because noise does not average out through a
+//! curved g^-1.
 //!
 //! **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): Alg. 2, read
 //! as a running mean, and Theorem 2 (regret of order sqrt(T)). **Costs** O(J) an item for J
@@ -169,7 +170,7 @@ impl Esag {
             }
         }
         // If no signal was found, sigma is the standard deviation of the scores, and the difference
-        // is rounding error: the prior is flat, not of width zero.
+        // is rounding error. The prior is then flat, not of width zero.
         if scale > 0.0 && signal > LEAST_SIGNAL * spread {
             NormalPrior::normal(1.0, signal / scale)
         } else {

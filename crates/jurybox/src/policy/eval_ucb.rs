@@ -1,18 +1,20 @@
 //! `eval-ucb`, `glm-eval-ucb`: EvalBasedUCB, optimism about the gains.
 //!
 //! **The idea.** The gains alpha are estimated from the picked items as summed scores over summed
-//! rewards. The weights are those of the point z within distance beta of alpha for which the jury
-//! is *least* informative: z minimises `||z / sigma||` subject to `||z - alpha|| <= beta`.
+//! rewards. Of all points z within distance beta of alpha, the weights use the one for which the
+//! jury is *least* informative. It minimises `||z / sigma||` subject to `||z - alpha|| <= beta`,
+//! where sigma are the noise levels.
 //!
 //! The minimiser is `z_j = alpha_j lambda sigma_j^2 / (lambda sigma_j^2 + beta^2)`, where lambda is
 //! the root of `sum_j (alpha_j / (lambda sigma_j^2 + beta^2))^2 = 1 / beta^2`. The root exists when
 //! `||alpha|| > beta`. Otherwise the ball contains zero, and alpha itself is used.
 //!
-//! **Assumes** `phi_j = g(alpha_j r) + noise` with a known link g, a positive sum of rewards, and
-//! known noise levels sigma. There is no regret bound, because the ball ignores that picks were
-//! chosen by their noise. The paper calls the policy a heuristic that does well when alpha / sigma
-//! is large. **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): Alg.
-//! 4, read with one beta and squared norms. **Costs** O(J) an example and an item for J evaluators.
+//! **Assumes** scores `phi_j = g(alpha_j r) + noise`, for gain alpha_j and reward r, with a known
+//! link g, and a positive sum of rewards. There is no regret bound, because the ball ignores that
+//! picks were chosen by their noise. The paper calls the policy a heuristic that does well when
+//! alpha / sigma is large. **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy
+//! Evaluations"): Alg. 4, read with one beta and squared norms. **Costs** O(J) an example and an
+//! item for J evaluators.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
@@ -219,7 +221,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The KKT conditions of the minimiser: it lies on the border of the ball, and the gradient
+        /// The KKT conditions of the minimiser. It lies on the border of the ball, and the gradient
         /// of the objective is a negative multiple of the border's normal.
         #[test]
         fn satisfies_the_kkt_conditions(

@@ -14,11 +14,11 @@
 //! K Ranking for Multi-Armed Bandit with Noisy Evaluations". **Costs** a top K for each evaluator
 //! in a round. The state is two numbers per evaluator.
 //!
-//! **The bonus** of evaluator j for a round is `sum_i advice_j(i) / pi_i`, over all items that it
-//! advises. It stands for the variance of the estimated gain. It is known only when picking, so
-//! each of the K receipts carries an equal part of it. The parts add up to the bonus, whatever was
-//! drawn and in whatever order rewards come. A reward that never comes adds neither to the gain nor
-//! to its variance.
+//! **The bonus** of evaluator j for a round is `sum_i advice_j(i) / p_i`, where `advice_j(i)` is
+//! the probability of item i in its advice. It stands for the variance of the estimated gain. It is
+//! known only when picking, so each of the K receipts carries an equal part of it. The parts add up
+//! to the bonus, whatever was drawn and in whatever order rewards come. A reward that never comes
+//! adds neither to the gain nor to its variance.
 
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};

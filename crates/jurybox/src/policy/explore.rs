@@ -114,8 +114,8 @@ pub(crate) fn choose<R: Rng + ?Sized>(
             }
         }
     }
-    // Without a tie across the border, all items of the top K have the same probability if an
-    // exploring round draws all its picks, or if no round explores.
+    // All items of the top K have the same probability under two conditions. No tie crosses the
+    // border, and exploring rounds, if there are any, draw all their picks.
     let alike = clear && (exploration.eps == 0.0 || exploration.slots_of(k) == k);
     let of_top = exploration.probability(TieRank { above: 0, tied: 1 }, k, items);
     let places = (!alike).then(|| ValueRanks::new(&scratch.values, k, &mut scratch.numbers));

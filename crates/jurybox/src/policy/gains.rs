@@ -1,9 +1,9 @@
 //! Weights from gains and noise levels, shared by `oracle`, `esag`, the `eps-greedy` family and
 //! `eval-ucb`.
 //!
-//! Each of these policies has its own estimate of the gains alpha. The weights are then those of
-//! the oracle (Lemmas 1 and 2 of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"),
-//! with given or estimated noise levels sigma.
+//! Each of these policies has its own estimate of the gains alpha. The weights are those of the
+//! oracle, with given or estimated noise levels sigma. See Lemmas 1 and 2 of "Top K Ranking for
+//! Multi-Armed Bandit with Noisy Evaluations".
 
 use super::reward_law::reward_law;
 use super::{Exploration, OptionEntry, OptionKind, Rank, inverted};
@@ -294,9 +294,9 @@ impl ByGains {
         }
     }
 
-    /// The prior of the reward for these gains: the distribution over all items if moments of their
-    /// scores are known, otherwise that of the labelled rewards. Flat for a nonlinear link, for
-    /// which the weighted sum is no posterior mean.
+    /// The prior of the reward for these gains. It is the distribution over all items if moments of
+    /// their scores are known, otherwise that of the labelled rewards. It is flat for a nonlinear
+    /// link, for which the weighted sum is no posterior mean.
     pub(super) fn prior(
         &self,
         all: Option<&Moments>,

@@ -7,10 +7,12 @@
 //!
 //! **Assumes** that the expected reward is linear in x, without intercept. The linear model with
 //! normal rewards of mean 0 implies this. Unlike a regression of scores on rewards, it is not
-//! misled by picks that were chosen by their scores. A baseline in "Top K Ranking for Multi-Armed
-//! Bandit with Noisy Evaluations", with beta of Abbasi-Yadkori, Pal and Szepesvari (2011): `noise *
-//! sqrt(2 ln(1/delta) + ln det(V)/det(lambda I)) + sqrt(lambda) * norm`. **Costs** O(J^2) an
-//! example and an item for J evaluators, and O(J^3) a fit.
+//! misled by picks that were chosen by their scores.
+//!
+//! `lin-ucb` is a baseline in "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations". Its
+//! beta is that of Abbasi-Yadkori, Pal and Szepesvari (2011): `noise * sqrt(2 ln(1/delta) + ln
+//! det(V)/det(lambda I)) + sqrt(lambda) * norm`. **Costs** O(J^2) an example and an item for J
+//! evaluators, and O(J^3) a fit.
 //!
 //! An item with missing scores is predicted by the regression on the scores that it has, in O(J^3).
 //! An item without scores comes last.

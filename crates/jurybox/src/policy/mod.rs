@@ -1,8 +1,8 @@
 //! The interface of policies, which learn from rewards and pick.
 //!
-//! A [`Policy`] learns. Its state is a value, and it has no memory of "the last round": what it
-//! needs to know of a pick travels in the pick's [`Receipt`](crate::Receipt), so rewards may come
-//! late, in any order, or never.
+//! A [`Policy`] learns. Its state is a value without memory of "the last round". What it needs to
+//! know of a pick travels in the pick's [`Receipt`](crate::Receipt), so rewards may come late, in
+//! any order, or never.
 //!
 //! - `observe` sees every round's scores, picked or not;
 //! - `learn` sees one example: an item's scores, its reward, its receipt;

@@ -1,11 +1,12 @@
 //! The reward distribution of *all* items, estimated from their scores. It is the prior for items
 //! with missing scores.
 //!
-//! Rewards are known for picks only, and picks are good: with their mean as prior, an item without
-//! scores would count as one of the best. Scores are known for all items. In the model `phi_j =
-//! alpha_j r + noise_j` with independent noise, evaluator j has mean `alpha_j E[r]`, and evaluators
-//! i and j have covariance `alpha_i alpha_j Var(r)`. Mean and variance of r are their weighted
-//! least-squares solutions over evaluators and pairs.
+//! Rewards are known for picks only, and picks are good items. With their mean as prior, an item
+//! without scores would count as one of the best. Scores are known for all items. In the model
+//! `phi_j = alpha_j r + noise_j`, with score phi_j, gain alpha_j, reward r and independent noise,
+//! evaluator j has mean `alpha_j E[r]`. Evaluators i and j have covariance `alpha_i alpha_j
+//! Var(r)`. Mean and variance of r are weighted least-squares solutions of these equations over
+//! evaluators and pairs.
 //!
 //! Gains learnt from picks are too large. If all are too large by one factor, the estimated rewards
 //! are too small by it, which leaves the products unchanged.

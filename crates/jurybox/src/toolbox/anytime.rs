@@ -7,12 +7,13 @@
 //! b is at most the smallest p. It then ever exceeds 1/a with probability at most a (Ville 1939).
 //! The lower bound uses negative b.
 //!
-//! The y are unknown. But (1 - b m)^n, where m is the mean of the n values y, is at least the
-//! product of the denominators, because the logarithm is concave. The product of numerators over
-//! (1 - b m)^n is called the capital. A mean m for which it exceeds 1/a is ruled out. The capital
-//! is the sum over several bets, which share a starting capital of 1: large bets are good while
-//! little was found, small bets when much was. References: Howard et al. 2021, Waudby-Smith and
-//! Ramdas 2024, and with weights Waudby-Smith et al. 2024.
+//! The y are unknown. Let m be the mean of the n values y. Because the logarithm is concave, (1 - b
+//! m)^n is at least the product of the denominators. The capital of the bet b is the product of the
+//! numerators over (1 - b m)^n. A mean m for which the capital exceeds 1/a is ruled out.
+//!
+//! Several bets share a starting capital of 1, and the sum of their capitals is compared with 1/a.
+//! Large bets are good while little was found, small bets when much was. References: Howard et al.
+//! 2021, Waudby-Smith and Ramdas 2024, and with weights Waudby-Smith et al. 2024.
 
 /// Bets as shares of the smallest probability, with their starting capital. Each bet is 0.6 of the
 /// one before.

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The time of a tick, at which posts come in and reviewers act.
+/// The time between two ticks. At each tick posts come in and some reviewers act.
 const TICK: Duration = Duration::from_millis(250);
 /// Posts at the start.
 const FIRST_POSTS: usize = 320;
 /// New posts per tick: 64 per second.
 const POSTS_PER_TICK: usize = 16;
-/// The reviewers. Together they review about one post in ten, so that the choice matters; learning
-/// from them takes most of a minute and can be watched.
+/// The reviewers. Each acts twice per second, and one action in five is a claim. Together they give
+/// 6.4 verdicts per second, on one post in ten.
 const REVIEWERS: [&str; 4] = ["ana", "ben", "chloe", "dev"];
 /// Ticks between two actions of a reviewer.
 const TICKS_PER_ACTION: u64 = 2;
@@ -23,8 +23,8 @@ const TICKS_PER_ACTION: u64 = 2;
 const CLAIM_SIZE: u32 = 4;
 /// The age at which unreviewed posts are closed, so that a demo that runs all day does not grow.
 ///
-/// It is shorter than the time to notice a changed evaluator. Otherwise new weights would rank
-/// scores from before the change, and pick the most extreme of them.
+/// It must be shorter than the time until a changed evaluator is noticed. Otherwise the new weights
+/// would rank scores from before the change, and pick the most extreme scores.
 const MAX_AGE: Duration = Duration::from_secs(10);
 /// Ticks between two searches for old posts.
 const TICKS_PER_SWEEP: u64 = 10;
@@ -43,7 +43,8 @@ impl Feed {
         Feed { queue, demo, stream: PostStream::new(seed), held: Default::default() }
     }
 
-    /// Runs until `ending` is set, at a steady pace however long the database takes.
+    /// Runs until `ending` is set. Ticks keep their pace unless the work of a tick takes longer
+    /// than [`TICK`].
     pub(super) fn run(mut self, ending: &AtomicBool) -> Result<(), Error> {
         self.add_posts(FIRST_POSTS)?;
         let began = Instant::now();
@@ -78,7 +79,7 @@ impl Feed {
         self.ask("intake", Request::Items(items)).map(drop)
     }
 
-    /// A reviewer gives a verdict on the next claimed post, or claims more.
+    /// A reviewer gives a verdict on the next claimed post, or claims posts if none is left.
     fn review(&mut self, at: usize) -> Result<(), Error> {
         let reviewer = REVIEWERS[at].to_string();
         let Some(claim) = self.held[at].pop_front() else {
@@ -88,7 +89,8 @@ impl Feed {
             }
             return Ok(());
         };
-        // A post that the user of the demo sent has no known answer: it is left to the user.
+        // The user of the demo may send posts too. Their answer is not known, so they get no
+        // verdict.
         let Some(harmful) = self.stream.is_harmful(&claim.item) else { return Ok(()) };
         let verdict = NewVerdict {
             id: format!("{}/{reviewer}", claim.item),

@@ -52,10 +52,10 @@ pub(crate) struct Args {
     port: Option<u16>,
 }
 
-/// The time between two hours on a terminal: 400 hours take about five seconds.
+/// The pause after each simulated hour on a terminal: 400 hours take about five seconds.
 const FRAME_TIME: Duration = Duration::from_millis(12);
 
-/// The end of the page.
+/// The last section of the page.
 const CLOSING: &str = "<h2>Now with your own data</h2><p><code>jurybox rank FILE</code> ranks your own items; <code>jurybox policies</code> lists \
     the policies and what they assume; <code>jurybox simulate --help</code> compares them on queues like this one; <code>jurybox \
     reproduce --out DIR</code> makes the figures of the paper.</p>";
@@ -65,9 +65,9 @@ impl Args {
         if self.serve {
             return serve::run(self.seed, self.port);
         }
-        // Opened first, so that an error shows before the simulation. Everybody may write to the
-        // folder for temporary files: the page replaces what has its name there, and is not written
-        // through a link.
+        // The page is opened before the simulation, so that an error shows at once. Everybody may
+        // write to the folder for temporary files. A file or link of this name there is replaced,
+        // and not written through.
         let chosen = self.out.is_some();
         let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
         let mut page = if chosen { PendingFile::new(&path)? } else { PendingFile::replacing(&path)? };
@@ -82,7 +82,7 @@ impl Args {
             let now = demo.standing();
             if live {
                 let frame = frame(&now)?;
-                // Moves up to the first line of the last frame; each line clears its rest.
+                // Moves up to the first line of the last frame. Each line clears its old rest.
                 let up = if lines == 0 { String::new() } else { format!("\x1b[{lines}A") };
                 lines = frame.lines().count();
                 write!(stderr(), "{up}{}", frame.replace('\n', "\x1b[K\n"))?;

@@ -28,7 +28,7 @@ impl Drop for TemporaryFolder {
 
 pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join(format!("jurybox-demo-{}", std::process::id()));
-    // Fails if the name is taken: a folder of somebody else must be neither used nor deleted.
+    // Fails if the name is taken: a folder of another user must be neither used nor deleted.
     std::fs::create_dir(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let folder = TemporaryFolder(folder);
     let service = Service::open(&folder.0, Duration::ZERO)?;
@@ -67,13 +67,13 @@ pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
     done
 }
 
-/// The usual port, or 0 (any free port) if it is taken.
+/// The usual port, or 0 (any free port) if the usual one is taken.
 fn free_or_any(usual: u16) -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, usual)).map_or(0, |_| usual)
 }
 
-/// The settings of the demo's queue: 2% random checks. Verdicts are learnt from after ten seconds,
-/// so that the page first shows results without learning.
+/// The settings of the demo's queue, with 2% random checks. Verdicts are learnt from after ten
+/// seconds, so that the page first shows results without learning.
 fn config() -> anyhow::Result<Config> {
     Ok(Config {
         policy: "adaptive".parse()?,

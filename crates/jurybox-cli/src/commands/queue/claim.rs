@@ -61,7 +61,7 @@ impl Args {
             for claim in &claims {
                 let mut item = output::renamed(claim, &[("explored", "random_check")])?;
                 if self.held {
-                    // Rank and value are known only in the answer to the claim itself.
+                    // Rank and value are known only when the items are claimed.
                     item["rank"] = serde_json::Value::Null;
                     item["value"] = serde_json::Value::Null;
                 }
@@ -76,8 +76,8 @@ impl Args {
             for claim in &claims {
                 let payload =
                     claim.payload.as_ref().map(|payload| format!("\t{payload}")).unwrap_or_default();
-                // A tab in an id would end it, and an escape would act on the terminal; --json has
-                // the id as it is.
+                // A tab would end the id early, and an escape would act on the terminal. --json has
+                // the id unchanged.
                 writeln!(text, "{}{payload}", plain(&claim.item, false).replace('\t', "\\u0009"))?;
             }
             output::text_to_stdout(&text)?;
@@ -98,7 +98,7 @@ impl Args {
         Ok(())
     }
 
-    /// Claims items, and says why they may be fewer than asked for.
+    /// Claims items, and prints why they may be fewer than asked for.
     fn claim(&self, queue: &mut EmbeddedQueue) -> anyhow::Result<(u64, Vec<ClaimedItem>, Option<LimitedBy>)> {
         let mut filter = Filter::default();
         for tag in &self.tag {

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     settings: QueueSettings,
 }
 
-/// Evaluators of these names, with the direction of the inverted ones set.
+/// Evaluators of these names. For the names in `invert`, low scores mean high.
 pub(super) fn evaluators_of(evaluators: &[NameList], invert: &[NameList]) -> anyhow::Result<Evaluators> {
     let mut all: Vec<Evaluator> = names::all(evaluators).into_iter().map(Evaluator::from).collect();
     for name in &names::all(invert) {

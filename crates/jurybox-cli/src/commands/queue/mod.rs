@@ -83,12 +83,13 @@ struct QueueAddress {
 }
 
 impl QueueAddress {
-    /// Opens the queue, and deletes payloads that are past their time.
+    /// Opens the queue. Deletes expired payloads, unless a server holds the folder and does so
+    /// itself.
     fn open(&self) -> anyhow::Result<EmbeddedQueue> {
         let mut queue =
             EmbeddedQueue::open(&self.place, self.queue.as_deref(), self.timeout()).map_err(|error| {
                 match error {
-                    // Without a name, this error means several queues or none.
+                    // Without --queue, this error means that there are several queues or none.
                     Error::Refused(_) if self.queue.is_none() => Advised::new(
                         error,
                         "name a queue with --queue, or create one with `jurybox queue init`",

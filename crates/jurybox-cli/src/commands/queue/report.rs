@@ -74,14 +74,14 @@ impl Args {
     }
 }
 
-/// The interval of an evaluator's weight. None without ends: the verdicts do not determine the
-/// weight yet.
+/// The interval of an evaluator's weight. None if it is unbounded: the verdicts do not determine
+/// the weight yet.
 fn bounded(intervals: Option<&[Interval]>, evaluator: usize) -> Option<Interval> {
     let interval = intervals?.get(evaluator).copied()?;
     (interval.low.is_finite() && interval.high.is_finite()).then_some(interval)
 }
 
-/// Writes the table of evaluators with their weights, and what limits its use.
+/// Writes the table of evaluators with their weights, and notes on what the weights mean.
 fn write_weights(
     text: &mut String,
     jury: &Jury,
@@ -89,7 +89,7 @@ fn write_weights(
     intervals: Option<&[Interval]>,
 ) -> std::fmt::Result {
     let fitted = jury.fit();
-    // Policies with intervals start from a guess, which is not printed as a weight.
+    // A policy with intervals starts from a guess. It is not printed as a weight.
     let is_guess = intervals.is_some() && jury.seen().used == 0;
     let width = jury.evaluators().names().map(|name| name.chars().count()).max().unwrap_or(0).max(9);
     writeln!(text, "{:width$}  weight", "evaluator")?;

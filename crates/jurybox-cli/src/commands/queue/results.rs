@@ -4,8 +4,8 @@ use jurybox::Interval;
 use jurybox_server::{QueueReport, RewardMean};
 use std::fmt::Write;
 
-/// A number with at most this many significant digits, without an exponent. Digits before the
-/// decimal point are kept.
+/// A number with at most this many significant digits, at most nine decimals and no exponent. All
+/// digits before the decimal point are kept.
 fn rounded(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".into() } else { value.to_string() };
@@ -15,7 +15,7 @@ fn rounded(value: f64, digits: i32) -> String {
     if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').into() }
 }
 
-/// How rewards are printed: as percentages where they lie between 0 and 1.
+/// How rewards are printed: as percentages if the reward scale is 0 to 1, else as numbers.
 #[derive(Clone, Copy)]
 struct RewardFormat {
     low: f64,
@@ -31,8 +31,8 @@ impl RewardFormat {
         if self.is_share() { format!("{}%", rounded(100.0 * value, 2)) } else { rounded(value, 2) }
     }
 
-    /// A mean reward with its interval. An interval over all possible rewards says nothing, and is
-    /// not printed; neither is a missing mean.
+    /// A mean reward with its interval. A missing mean is left out, and so is an interval over all
+    /// possible rewards, which says nothing.
     fn interval(self, interval: Interval) -> String {
         let Interval { mean, low, high } = interval;
         let says_something = low.is_finite() && high.is_finite() && (low > self.low || high < self.high);
@@ -46,14 +46,14 @@ impl RewardFormat {
     }
 }
 
-/// A sum of rewards with its interval.
+/// A sum of rewards with its interval. A missing sum is left out.
 fn sum(interval: Interval) -> String {
     let Interval { mean, low, high } = interval;
     let ends = format!("{} to {}", rounded(low, 2), rounded(high, 2));
     if mean.is_nan() { ends } else { format!("{} ({ends})", rounded(mean, 2)) }
 }
 
-/// Writes what was found and missed. Intervals are 95% intervals.
+/// Writes what was found and missed, with intervals.
 pub(super) fn write_results(text: &mut String, found: &QueueReport) -> std::fmt::Result {
     let format = RewardFormat { low: found.scale.low, high: found.scale.high };
     let share = |share: &RewardMean, of: &str| {

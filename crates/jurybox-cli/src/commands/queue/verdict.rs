@@ -1,4 +1,4 @@
-//! `jurybox queue verdict`: one verdict, or those of a file.
+//! `jurybox queue verdict`: one verdict, or the verdicts of a file.
 
 use super::super::columns::{COLUMNS, ColumnArgs, OUTPUT, warn};
 use super::QueueAddress;
@@ -11,9 +11,9 @@ use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, VerdictScale, 
 use serde_json::json;
 use std::collections::HashMap;
 
-/// The most verdicts in one entry of the activity log.
+/// The most verdicts in one request, and so in one entry of the activity log.
 const ENTRY_LIMIT: usize = 5000;
-/// How many refused verdicts a message lists.
+/// The most refused verdicts that messages list.
 const LISTED: usize = 5;
 
 /// Advice on words that a queue has no reward for.
@@ -103,13 +103,13 @@ impl Args {
         });
         let mut verdicts = Vec::with_capacity(given.len());
         let (mut accepted, mut repeated, mut rejected): (u64, u64, Vec<Rejected>) = Default::default();
-        // The last verdicts once these are taken: a file may revise a verdict more than once.
+        // Id and reward of the latest verdict, by item and reviewer. A file may have several.
         let mut latest: HashMap<(String, String), (String, Option<f64>)> = HashMap::new();
         for verdict in given {
             let mut id = first_id(&verdict.item, &verdict.reviewer);
             let mut revises = None;
             if self.revise {
-                // The new verdict is named after the one that it replaces.
+                // The id of the new verdict follows from the id of the one that it replaces.
                 let of = (verdict.item.clone(), verdict.reviewer.clone());
                 let last = match latest.get(&of) {
                     Some(last) => Some(last.clone()),
@@ -118,7 +118,8 @@ impl Args {
                 let Some((last, last_reward)) = last else {
                     bail!("{} has given no verdict on {}", verdict.reviewer, verdict.item)
                 };
-                // A repeated command changes nothing.
+                // A revision to the same reward changes nothing, so that the command can be
+                // repeated.
                 let of_label = || reward_of(scale.as_ref(), verdict.label.as_deref());
                 let reward = verdict.reward.or_else(of_label);
                 if reward.is_some() && reward == last_reward {
@@ -208,7 +209,7 @@ impl Args {
         );
         let texts: Vec<String> =
             [&self.label_column, &self.reviewer_column].into_iter().flatten().cloned().collect();
-        // A table needs one column of numbers: the rewards, or else a stand-in whose cells are not
+        // A table needs a column of numbers: the rewards, or else a stand-in whose cells are not
         // parsed.
         let roles = Roles { key: Some(id.clone()), ignore: texts.clone(), ..Roles::default() };
         let roles = if let Some(reward) = &self.reward_column {
@@ -241,7 +242,8 @@ impl Args {
                     let reviewer = who.unwrap_or_else(|| self.reviewer.clone()).unwrap_or_default();
                     let reward = self.reward_column.as_ref().and(rewards.get(row).copied());
                     let reward = reward.filter(|reward| !reward.is_nan());
-                    // A row without a reward or a word has no verdict yet.
+                    // A row without a reward has no verdict yet. Without a reward column, the word
+                    // decides.
                     let has_verdict = reward.is_some() || (self.reward_column.is_none() && label.is_some());
                     if has_verdict {
                         found.push(GivenVerdict { item: item.into(), reviewer, reward, label });
@@ -271,19 +273,19 @@ impl Args {
     }
 }
 
-/// The reward that the queue has for a word.
+/// The reward that the queue has for a word. None for an unknown word.
 fn reward_of(scale: Option<&VerdictScale>, label: Option<&str>) -> Option<f64> {
     scale?.labels.get(label?).copied()
 }
 
-/// The id of a reviewer's first verdict on an item. Slashes of the reviewer's name are written as
-/// `~1`, because ids of items may have slashes: no two pairs share an id.
+/// The id of a reviewer's first verdict on an item: `ITEM/REVIEWER`. In the reviewer's name, `~` is
+/// written as `~0` and `/` as `~1`: ids of items may have slashes, and no two pairs share an id.
 fn first_id(item: &str, reviewer: &str) -> String {
     format!("{item}/{}", reviewer.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The id of the verdict that replaces the last one. No escaped name has `~r` in it. Earlier
-/// versions wrote a slash in its place.
+/// The id of the verdict that replaces `last`: `first`, then `~r2`, `~r3` and so on. No escaped
+/// name has `~r` in it. Earlier versions wrote a slash in place of `~r`.
 fn next_id(first: &str, last: &str) -> String {
     let rest = last.strip_prefix(first);
     let number = rest.and_then(|rest| rest.strip_prefix("~r").or_else(|| rest.strip_prefix('/')));

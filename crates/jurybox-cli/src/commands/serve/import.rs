@@ -1,4 +1,4 @@
-//! `jurybox serve --import`: a file whose items go into a queue while the server runs.
+//! `jurybox serve --import`: files whose items go into a queue while the server runs.
 
 use super::super::columns::ColumnArgs;
 use super::super::item_files::{ItemColumns, ItemFiles};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The heading of `--import` and its queue.
+/// The heading of the options `--import` and `--queue`.
 pub(crate) const IMPORT: &str = "Import";
 
 /// The files to import, and the queue that they go into.
@@ -28,22 +28,22 @@ pub(super) struct ImportOptions {
     settings: QueueSettings,
 }
 
-/// An open import.
+/// An import whose files are open.
 pub(super) struct QueueImport {
     service: Arc<Service>,
     name: String,
     /// The queue; None until it is created with its first items.
     queue: Option<Queue>,
-    /// The settings of the queue, present or future.
+    /// The settings that the queue has, or will be created with.
     config: Config,
     files: ItemFiles,
-    /// Whether the evaluators of a new queue were chosen from the columns, and not named.
+    /// Whether the queue is new and its evaluators were chosen from the columns, not named.
     guessed: bool,
 }
 
 impl ImportOptions {
-    /// Opens the files and the queue, so that errors show before the server starts. None without
-    /// files.
+    /// Opens the files and the queue, so that errors show before the server starts. None if no file
+    /// is given.
     pub(super) fn open(&self, service: &Arc<Service>) -> anyhow::Result<Option<QueueImport>> {
         let Some(first) = self.columns.files.first() else {
             ensure!(
@@ -77,7 +77,7 @@ impl ImportOptions {
         Ok(Some(QueueImport { service: service.clone(), name, queue, config, files, guessed }))
     }
 
-    /// The settings of a new queue. Without a reward scale, verdicts are yes (1) and no (0).
+    /// The settings of a new queue. Without a reward scale, the verdicts are yes (1) and no (0).
     fn config(&self, files: &ItemFiles) -> Config {
         let yes_or_no = VerdictScale {
             lowest: 0.0,
@@ -100,8 +100,8 @@ impl QueueImport {
         BackgroundWork { ending, work: Box::new(move |url| self.run(url, &flag)) }
     }
 
-    /// Adds the items, and prints the address of the desk. The queue is created with its first
-    /// items: unreadable files leave no queue behind.
+    /// Adds the items, and prints the address of the page where people review them. A new queue is
+    /// created with its first items, so that unreadable files leave no queue behind.
     fn run(self, url: &str, ending: &AtomicBool) -> anyhow::Result<()> {
         let QueueImport { service, name, mut queue, config, files, guessed } = self;
         let desk = format!("{url}/q/{name}/desk");
@@ -159,8 +159,8 @@ impl QueueImport {
     }
 }
 
-/// The name of a queue for a file: its name up to the first dot, with `-` for signs that are not
-/// allowed.
+/// The name of a queue for a file: the file's name up to the first dot, at most 64 characters.
+/// Other characters than ASCII letters, digits, `-` and `_` become `-`.
 fn name_of(file: &str) -> anyhow::Result<String> {
     ensure!(file != "-", "standard input has no name: name the queue with --queue");
     let stem =

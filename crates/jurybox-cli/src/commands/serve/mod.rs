@@ -1,4 +1,4 @@
-//! `jurybox serve`: the HTTP server, its start, its end and the work beside it.
+//! `jurybox serve`: the HTTP server, how it starts and ends, and work that runs beside it.
 
 mod import;
 mod settings;
@@ -63,24 +63,24 @@ impl Args {
         let app = App::new(service, settings.clone());
         let next = |app: &App, url: &str| say_next(app, url, &data_option);
         let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, import, next));
-        // Time for queues to close: all that was answered is in the database.
+        // Queues get five seconds to close. What was answered is in the database already.
         runtime.shutdown_timeout(Duration::from_secs(5));
         drop(app);
         done
     }
 }
 
-/// Work on a thread beside the server. If it fails, the server ends.
+/// Work on a thread beside the server. If the work fails, the server ends.
 pub(crate) struct BackgroundWork {
-    /// Set when the server ends; the work must end soon then.
+    /// Set when the server ends. The work must then end soon.
     pub(crate) ending: Arc<AtomicBool>,
     /// The work, given the URL of the server.
     #[expect(clippy::type_complexity, reason = "a function of the server's URL")]
     pub(crate) work: Box<dyn FnOnce(&str) -> anyhow::Result<()> + Send>,
 }
 
-/// Serves until a signal ends it. `say_next` prints what to do next, unless there is work beside
-/// it.
+/// Serves until a signal comes or `work` fails. `say_next` prints what to do next; it is called
+/// only if there is no `work`.
 pub(crate) async fn serve(
     app: App,
     settings: &Settings,
@@ -94,7 +94,7 @@ pub(crate) async fn serve(
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let address = listening.address()?;
     hangups.renew(listening.certificate());
-    // The server answers health checks while it loads the queues.
+    // From now on the server answers health checks, also while it loads the queues.
     let answering = tokio::spawn(listening.run(async move { drop(ended.await) }));
     let stop = stopped()?;
     tokio::pin!(stop);
@@ -134,7 +134,7 @@ pub(crate) async fn serve(
         stop.await;
     }
     if !is_quiet() {
-        // By way of the log's own thread: a reader of standard error that has stopped must not
+        // The log's own thread prints this: a reader of standard error that has stopped must not
         // delay the end.
         app.say("ending: requests under way are answered".into());
     }
@@ -162,10 +162,10 @@ fn say_next(app: &App, url: &str, data_option: &str) {
     }
 }
 
-/// The SIGHUP signals of this process: each makes the server read its certificate again.
+/// The SIGHUP signals of this process. At each, the server reads its certificate again.
 ///
-/// An unhandled SIGHUP ends a process, so the handler is set before anything that may take long,
-/// such as waiting for a folder or a database.
+/// An unhandled SIGHUP ends a process. The handler is therefore set before anything that may take
+/// long, such as waiting for a folder or a database.
 #[cfg(unix)]
 pub(crate) struct HangupSignals(tokio::signal::unix::Signal);
 
@@ -178,8 +178,8 @@ impl HangupSignals {
         signal(SignalKind::hangup()).map(HangupSignals)
     }
 
-    /// Reads the certificate again at every signal. Without a certificate, prints that there is
-    /// none.
+    /// Reads the certificate again at every signal. A server without a certificate prints that
+    /// there is none.
     fn renew(mut self, certificate: Option<TlsCertificate>) {
         tokio::spawn(async move {
             while self.0.recv().await.is_some() {
@@ -193,7 +193,7 @@ impl HangupSignals {
     }
 }
 
-/// Systems without SIGHUP: a certificate is read only at the start.
+/// Systems without SIGHUP: the server reads its certificate only at the start.
 #[cfg(not(unix))]
 pub(crate) struct HangupSignals;
 
@@ -206,7 +206,7 @@ impl HangupSignals {
     fn renew(self, _: Option<TlsCertificate>) {}
 }
 
-/// Completes at Ctrl-C, or at SIGTERM on Unix.
+/// Completes at Ctrl-C or SIGTERM.
 #[cfg(unix)]
 fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -219,7 +219,7 @@ fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Completes at Ctrl-C, or at SIGTERM on Unix.
+/// Completes at Ctrl-C.
 #[cfg(not(unix))]
 fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { drop(tokio::signal::ctrl_c().await) })

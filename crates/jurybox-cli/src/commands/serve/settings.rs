@@ -1,4 +1,5 @@
-//! The settings of a server: from options, else the environment, else a file, else defaults.
+//! The settings of a server. Options come before the environment, the environment before a file,
+//! and a file before defaults.
 
 use super::super::location;
 use anyhow::{Context, bail, ensure};
@@ -12,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the queues of a server are stored, and its settings file, which may say so.
+/// Where the queues of a server are stored, and its settings file, which may name the place.
 #[derive(clap::Args, Clone)]
 pub(crate) struct StorageArgs {
     /// Folder of the queues, created if missing; or a PostgreSQL database that servers share, as
@@ -26,7 +27,7 @@ pub(crate) struct StorageArgs {
 }
 
 impl StorageArgs {
-    /// The location of the queues: by option, else by the file, else `jurybox-data`.
+    /// The location of the queues: by option or environment, else by the file, else `jurybox-data`.
     pub(crate) fn place(&self) -> anyhow::Result<StoreLocation> {
         Ok(self.resolve(self.in_file()?.remove("data"))?.0)
     }
@@ -38,7 +39,8 @@ impl StorageArgs {
         toml::from_str(&text).with_context(|| file.display().to_string())
     }
 
-    /// The location, given `data` of the file, and the `--data` option for suggested commands.
+    /// The location, and the `--data` option for suggested commands. `in_file` is `data` in the
+    /// file.
     fn resolve(&self, in_file: Option<toml::Value>) -> anyhow::Result<(StoreLocation, String)> {
         let place = match (&self.data, in_file) {
             (Some(place), _) => place.clone(),
@@ -56,8 +58,8 @@ impl StorageArgs {
 
 const SERVER: &str = "Server";
 
-/// The settings of a server. A settings file has them by the names of the options, without dashes
-/// in front.
+/// The settings of a server. In a settings file, they have the names of the options without the
+/// dashes in front.
 #[derive(clap::Args, Deserialize, Default, Clone)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct ServeSettings {
@@ -129,8 +131,8 @@ pub(super) enum LogFormat {
     Off,
 }
 
-/// All settings, where options and environment come before the file; the location of the queues;
-/// and the `--data` option for suggested commands.
+/// The location of the queues, the `--data` option for suggested commands, and all other settings.
+/// Options and environment come before the file.
 pub(super) fn resolve(
     storage: &StorageArgs,
     given: ServeSettings,
@@ -173,7 +175,7 @@ impl ServeSettings {
         Ok(connections)
     }
 
-    /// The settings of the HTTP server. Options that need each other are refused alone.
+    /// The settings of the HTTP server. An option that needs another one is refused without it.
     pub(super) fn settings(self) -> anyhow::Result<Settings> {
         let (normal, standard) = (Settings::default(), Limits::default());
         let not_zero = |is_zero: bool, option: &str| {
@@ -251,7 +253,7 @@ impl ServeSettings {
 mod tests {
     use super::*;
 
-    /// `deploy/jurybox.toml` names every setting, and no other.
+    /// `deploy/jurybox.toml` names `data` and every setting of [`ServeSettings`], and nothing else.
     #[test]
     fn the_example_has_every_setting() {
         let text = include_str!("../../../../../deploy/jurybox.toml");

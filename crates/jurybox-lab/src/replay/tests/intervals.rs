@@ -44,10 +44,10 @@ fn intervals_over_runs_cover_draws_and_order() {
     assert!(world >= 0.80, "{world}");
 }
 
-/// Over many files from `make`, for each entrant: its name; the shares of intervals that hold the
-/// mean over files, of the best share and of the difference to the first policy; and the mean width
-/// of the latter intervals over that of exact ones. Leaves out the first policy, `uniform`, `best`
-/// and the best single evaluator.
+/// Over many files from `make`, for each entrant: its name; the coverage (share of intervals that
+/// hold the mean over files) of the best share and of the difference to the first policy; and the
+/// width of the latter over the exact one. Leaves out the first policy, `uniform`, `best` and the
+/// best single evaluator.
 fn over_files(
     files: u64,
     make: &dyn Fn(u64) -> ReviewLog,

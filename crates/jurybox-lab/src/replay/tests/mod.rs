@@ -15,7 +15,8 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Rows of four evaluators with scores `signal * reward + noise`, and normal rewards.
+/// Rows with standard normal rewards r. Evaluator j (0 to 3) scores `signal * r / (1 + j)`, plus
+/// standard normal noise.
 fn world(rows: usize, signal: f64, seed: u64) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let rewards: Vec<f64> = (0..rows).map(|_| normal(&mut rng)).collect();
