@@ -89,7 +89,10 @@ fn a_report_says_why_it_can_tell_little() {
     folder.write("blind.csv", &format!("a,b\n{}", rows("")));
     folder.ok("report blind.csv --out blind.html");
     let page = fs::read_to_string(folder.path("blind.html")).unwrap();
-    assert!(page.contains("agree with the default policy") && !page.contains("(default)"), "{page}");
+    assert!(
+        page.contains("Agreement of other rankings with the default policy") && !page.contains("(default)"),
+        "{page}"
+    );
 }
 
 /// Of two files of picks, one has a column of verdicts and the other waits.

@@ -152,7 +152,7 @@ fn rows_that_were_picked_from_are_not_shown_again() {
     folder.ok("learn more.csv --id id --reward verdict --drop b --evaluators a --state s.json");
     let before = folder.seen("s.json");
     let messages = folder.ok("pick h.csv --id id --ignore verdict,b -k 2 --state s.json --out again.csv");
-    assert!(messages.contains("not counted again"), "{messages}");
+    assert!(messages.contains("does not count them again"), "{messages}");
     assert_eq!(folder.seen("s.json"), before);
 }
 
@@ -249,7 +249,7 @@ fn pipes_in_the_way_are_not_waited_for() {
         "pick h.csv --id id --ignore verdict --state pipe.json --wait 0",
     ] {
         let messages = folder.refused(line);
-        assert!(messages.contains("pipe.json: not a regular file"), "{messages}");
+        assert!(messages.contains("pipe.json: not a plain file"), "{messages}");
     }
     fs::remove_file(folder.path(".s.json.lock")).unwrap();
     mkfifo(&folder, ".s.json.lock");

@@ -163,14 +163,14 @@ fn what_is_exported_is_read_straight_back() {
     }
     let server = Server::over(&folder.path("desk"), &[]);
     for format in formats {
-        let answer = server.ask("GET", &format!("/v1/queues/desk/export?format={format}"), "");
+        let answer = server.ask("GET", &format!("/v1/queues/main/export?format={format}"), "");
         assert_eq!(answer.status, 200);
-        assert!(answer.head.contains(&format!("filename=\"desk.{format}\"")), "{}", answer.head);
+        assert!(answer.head.contains(&format!("filename=\"main.{format}\"")), "{}", answer.head);
         if format != "parquet" {
             assert_eq!(unchunked(&answer.body), folder.read(&format!("by-command.{format}")), "{format}");
         }
     }
-    assert_eq!(server.ask("GET", "/v1/queues/desk/export?format=xlsx", "").problem(422), "refused");
+    assert_eq!(server.ask("GET", "/v1/queues/main/export?format=xlsx", "").problem(422), "refused");
     assert_eq!(server.ask("GET", "/v1/queues/nowhere/export", "").problem(404), "no_queue");
     for format in formats {
         let said =

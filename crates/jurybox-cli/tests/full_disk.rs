@@ -79,13 +79,17 @@ fn a_queue_on_a_full_disk_loses_nothing_and_goes_on_with_room() {
         );
         assert!(there >= before, "{blocks} blocks: {there} of {before} items are left");
         let proof = messages_of(&folder, "server verify desk");
-        assert!(proof.contains("lost 0, double verdicts 0, double leases 0"), "{blocks} blocks: {proof}");
+        assert!(
+            proof.contains("lost: 0, counted twice: 0; items leased twice: 0"),
+            "{blocks} blocks: {proof}"
+        );
     }
     assert!(refused >= 3, "refused {refused} times");
     folder.ok("queue add desk many.csv --id id -q");
     assert_eq!(items(&folder), before + 4000);
     folder.ok("queue claim desk --reviewer ann -k 3 -q");
     assert!(
-        messages_of(&folder, "server verify desk").contains("lost 0, double verdicts 0, double leases 0")
+        messages_of(&folder, "server verify desk")
+            .contains("lost: 0, counted twice: 0; items leased twice: 0")
     );
 }

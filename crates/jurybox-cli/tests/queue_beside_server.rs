@@ -274,7 +274,7 @@ fn a_line_that_never_ends_is_not_read_to_its_end() {
         !matches!(heard, Ok(1..))
             && !heard.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     );
-    assert_eq!(server.get("/v1/queues/desk")["counts"]["items"], 0);
+    assert_eq!(server.get("/v1/queues/main")["counts"]["items"], 0);
 }
 
 /// Every queue command works through the local socket of a server, with the same answers.
@@ -303,11 +303,11 @@ fn queue_commands_work_while_a_server_has_the_folder() {
     let status: Value = serde_json::from_str(&folder.stdout("queue status desk --json".split(' '))).unwrap();
     assert_eq!((&status["config"]["k"], &status["config"]["muted"]), (&json!(7), &json!(["abuse"])));
     assert_eq!(status["counts"]["closed"], 1);
-    assert_eq!(server.get("/v1/queues/desk")["k"], 7);
+    assert_eq!(server.get("/v1/queues/main")["k"], 7);
     let report = folder.stdout("queue report desk".split(' '));
     assert!(report.contains("spam") && report.contains("reviewed"), "{report}");
     // An item without a score has no value, and can be claimed all the same.
-    server.post("/v1/queues/desk/items", r#"{"id": "bare"}"#);
+    server.post("/v1/queues/main/items", r#"{"id": "bare"}"#);
     assert_eq!(folder.stdout("queue claim desk --reviewer cy -k 100".split(' ')).lines().count(), 19);
     assert_eq!(folder.stdout("queue export desk".split(' ')).lines().count(), 21);
     // With a second queue, a command without --queue lists the names.
@@ -375,7 +375,7 @@ fn scores_of_a_removed_evaluator_are_passed_over() {
     folder.ok("queue set desk --evaluators spam");
     let server = Server::over(&folder.path("desk"), &["--log", "off"]);
     let items = r#"{"items": [{"id": "x", "scores": {"spam": 0.5, "abuse": 0.5}}, {"id": "y", "scores": {"spma": 0.5}}]}"#;
-    let answer = server.post("/v1/queues/desk/items", items);
+    let answer = server.post("/v1/queues/main/items", items);
     assert_eq!((&answer["accepted"], &answer["ignored_scores"]), (&json!(1), &json!(1)));
     assert_eq!(answer["rejected"][0]["why"], "there is no evaluator `spma`; did you mean `spam`?");
 }

@@ -200,7 +200,7 @@ fn a_folder_that_cannot_be_written_to_is_proved_as_it_is_and_nothing_is_put_into
     rights(&desk, 0o555);
     let output = as_anybody(&folder, "server verify desk").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && said.contains("beside the file is a journal"), "{said}");
+    assert!(!output.status.success() && said.contains("the journal beside the database"), "{said}");
     rights(&desk, 0o755);
 }
 

@@ -35,7 +35,7 @@ fn a_table_that_was_saved_again_is_learnt_once() {
     assert!(learn("table.csv").contains("Learnt from 20 rewards"));
     for again in ["table.csv", "sorted.csv", "swapped.csv"] {
         let messages = learn(again);
-        assert!(messages.contains("skipped, because it was learnt before"), "{again}: {messages}");
+        assert!(messages.contains("learnt before; --again counts it again"), "{again}: {messages}");
     }
     assert_eq!(folder.seen("s.json")["used"], 20);
     // Another verdict counts, and no other row of that table.
@@ -97,7 +97,7 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     assert!(messages.contains("carriage return alone"), "{messages}");
     let messages = learn("picks.csv");
     assert!(
-        messages.contains("Learnt from 0 new verdicts") && messages.contains("3 verdicts learnt already"),
+        messages.contains("Learnt from 0 new verdicts") && messages.contains("3 verdicts were learnt before"),
         "{messages}"
     );
 }
