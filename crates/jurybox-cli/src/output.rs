@@ -50,7 +50,7 @@ pub(crate) fn renamed(value: impl Serialize, names: &[(&str, &str)]) -> serde_js
     Ok(value)
 }
 
-/// The names of the totals of a state in documents.
+/// Totals of a state whose stored names differ from their names in documents.
 pub(crate) const SEEN: [(&str, &str); 2] = [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
 
 /// Whether a file is standard output: `-` or one of its device files.

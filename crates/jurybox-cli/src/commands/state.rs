@@ -124,7 +124,7 @@ pub(crate) fn summary(jury: &Jury, learnt_now: &serde_json::Value) -> serde_json
     })
 }
 
-/// The names of counts of learning in documents.
+/// Counts of learning whose stored names differ from their names in documents.
 pub(crate) const LEARNT: [(&str, &str); 5] = [
     ("passed_over", "ignored_rewards"),
     ("scattered", "reopened_rounds"),

@@ -7,7 +7,7 @@ use crate::messages::{next, say};
 use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_server::{Config, EmbeddedQueue};
 
-/// The name of a queue that nobody named. Folders of earlier versions have it stored.
+/// The name of a queue without `--queue`. It is stored in folders of earlier versions.
 const DEFAULT_NAME: &str = "desk";
 
 const EXAMPLES: &str = "\
