@@ -1,4 +1,4 @@
-//! Full disks: commands report them, change nothing, and work again once there is room.
+//! Full disks: commands report them, lose nothing, and work again once there is room.
 #![cfg(unix)]
 
 mod folder;
