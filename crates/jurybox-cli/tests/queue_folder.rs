@@ -76,7 +76,7 @@ fn a_file_of_revisions_is_taken_whole_and_ids_may_have_slashes() {
     rewards([0, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
     rewards([0, 0, 1], "--revise", "1 new, 2 given before, 0 refused");
     rewards([1, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
-    // Item 1 comes three times and each row replaces the last. The verdict on item 2 is not new.
+    // Item 1 comes three times; each row replaces its verdict. The verdict on item 2 is not new.
     folder.write("v.csv", "id,found\nhttp://x/1,0\nhttp://x/2,1\nhttp://x/1,1\nhttp://x/1,0\n");
     let line = "queue verdict desk v.csv --id id --reward-column found --reviewer ann --revise";
     let told = folder.ok(line);

@@ -294,7 +294,7 @@ fn safe_csv_leaves_no_formula_and_changes_no_number() {
             assert_eq!(after, if formula { format!("'{before}") } else { before.clone() });
         }
     }
-    // Three commands that write CSV, and one other format.
+    // `rank --all` and `pick` write no formula into CSV either. JSON lines are unchanged.
     let all =
         folder.stdout("rank posts.csv --all --id id --ignore =head --weights a=1 -q --safe-csv".split(' '));
     assert!(all.contains("'@x") && !all.contains(",@x"), "{all}");
