@@ -163,7 +163,7 @@ fn a_queue_remembers_what_columns_are_for() {
         assert_eq!(item["payload"], json!({"text": format!("hello {name}")}), "{name}");
         assert_eq!(item["tags"], json!({"lang": "en"}), "{name}");
     }
-    // One file lacks the tag and payload columns. Another one, with --show, has a new payload column.
+    // One file lacks the tag and payload columns. Another one has a new payload column (--show).
     folder.write("d.csv", "post,spam,note\nd,0.5,hm\n");
     let added = folder.ok("queue add data d.csv");
     for says in ["no column `lang`", "no column `text`", "1 rows have no payload"] {
