@@ -67,7 +67,7 @@ fn a_log_of_picks_is_replayed() {
     let text = document.to_string();
     assert!(text.contains("\"average\"") && text.contains("\"rand\""), "{text}");
     assert_eq!(document["rows"], json!(600), "{text}");
-    // The reward of the log is the mean of its verdicts.
+    // One post in five is bad. Among the picks, it is more than one in five.
     assert!(found / 150.0 > 0.2, "exploring finds some: {found}");
     fs::remove_dir_all(&folder).unwrap();
 }

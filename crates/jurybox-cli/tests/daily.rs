@@ -1,4 +1,4 @@
-//! The daily loop with concurrent processes, killed runs, links, permissions and devices.
+//! The daily loop of `pick` and `learn` with concurrent processes, killed runs, links and devices.
 #![cfg(unix)]
 
 mod folder;
@@ -43,8 +43,8 @@ fn a_locked_state_is_reported_and_not_changed() {
     folder.ok("learn 0.csv --id id --reward verdict --state model.json --wait 0");
 }
 
-/// A run that is killed while it writes leaves the old file whole; the next run removes its
-/// temporary file.
+/// A run that is killed while it writes leaves the old file whole. The next run in the folder
+/// removes its temporary file.
 #[test]
 fn a_killed_run_leaves_nothing_for_long() {
     let folder = Folder::new("killed");
@@ -53,7 +53,7 @@ fn a_killed_run_leaves_nothing_for_long() {
         folder.command("rank - --all --weights a=1 --out top.csv -q").stdin(Stdio::piped()).spawn().unwrap();
     {
         use std::io::Write;
-        // Enough to detect the columns; the pipe stays open, so that the run cannot finish.
+        // Enough rows to detect the columns. The pipe stays open, so that the run cannot finish.
         let pipe = child.stdin.as_mut().unwrap();
         pipe.write_all(rows(0).as_bytes()).unwrap();
         let more = "x,1,2,0\n".repeat(20_000);
@@ -94,8 +94,8 @@ fn links_are_followed_and_permissions_kept() {
     assert!(fs::symlink_metadata(folder.path("model.json")).unwrap().is_symlink());
 }
 
-/// `{ echo before; jurybox rank --out /dev/stdout; } >> log` appends to the log and does not
-/// replace it.
+/// `{ echo before; jurybox rank --out /dev/stdout; } >> log` appends to the log. The log is not
+/// replaced.
 #[test]
 fn devices_are_written_to_and_never_replaced() {
     let folder = Folder::new("devices");
@@ -140,7 +140,7 @@ fn what_is_read_is_never_written_over() {
     }
 }
 
-/// Picks in every format keep their receipts, and teach the same.
+/// Picks keep their receipts in four formats: verdicts on them lead to equal states.
 #[test]
 fn picks_of_every_format_teach_the_same() {
     let folder = Folder::new("formats");
@@ -166,7 +166,7 @@ fn picks_of_every_format_teach_the_same() {
     }
 }
 
-/// Exploration differs from round to round, and is the same in a repeated run.
+/// Exploration differs from round to round. A repeated round prints the same picks.
 #[test]
 fn every_round_draws_anew_and_a_repeated_one_the_same() {
     let folder = Folder::new("draws");
@@ -181,7 +181,8 @@ fn every_round_draws_anew_and_a_repeated_one_the_same() {
         assert_eq!(folder.run(line).stdout, first);
         assert_eq!(folder.seen("desk.json"), before);
     }
-    // A fair coin is outside of 5 to 25 once in 20 000 times, and these draws are fixed.
+    // Thirty tosses of a fair coin are outside of 5 to 25 once in about 17,000 times (binomial
+    // distribution). The seed is fixed.
     assert!((5..=25).contains(&explored), "{explored} of 30 rounds explored");
     assert_eq!(folder.seen("desk.json")["rounds"], 30);
 }

@@ -1,4 +1,4 @@
-//! The files of the daily loop: scores in every notation, decimal signs, missing columns.
+//! The files of the daily loop: notations of scores, decimal signs, missing columns, options.
 #![cfg(unix)]
 
 mod folder;
@@ -6,7 +6,8 @@ mod folder;
 use folder::{Folder, rows};
 use std::fs;
 
-/// Only `pick` needs the file format of a table: its own output is read the same way by `learn`.
+/// `pick` is told how the table is written (`--na`, `--decimal`). `learn` reads the picks without
+/// these options, in each of three formats.
 #[test]
 fn picks_carry_the_scores_as_they_were_read() {
     let folder = Folder::new("as-read");
@@ -31,12 +32,14 @@ fn picks_carry_the_scores_as_they_were_read() {
         assert_eq!(state["jury"]["seen"]["used"], 3);
         states.push(state["jury"].clone());
     }
-    // b: 39, 38 and 37 percent; a: only the second row has one.
+    // Of the three items with verdicts, only x28 has a score of `a`, 1.128. Its square is in the
+    // Gram matrix of lin-ucb.
     let gram = states[0]["state"].to_string();
     assert!(gram.contains(&(1.128_f64 * 1.128).to_string()[..6].to_string()), "{gram}");
     assert_eq!(states[0], states[1]);
     assert_eq!(states[0], states[2]);
-    // The verdicts are added to the file of picks, which has decimal points whatever the table had.
+    // The verdicts are added to the file of picks with decimal commas. The scores of the picks have
+    // decimal points.
     let picks = fs::read_to_string(folder.path("p.csv")).unwrap();
     let judged = picks.lines().enumerate().map(|(row, line)| {
         let verdict = [(",x29,", "1,0"), (",x28,", "0,0"), (",x27,", "1,0")];
@@ -53,7 +56,7 @@ fn picks_carry_the_scores_as_they_were_read() {
     assert_eq!(states[0], again["jury"]);
 }
 
-/// Files of one table may have different formats; each is written in its own.
+/// Two files of one table have different decimal signs. The picks have decimal points.
 #[test]
 fn each_file_has_decimals_of_its_own() {
     let folder = Folder::new("decimals");
@@ -71,7 +74,8 @@ fn each_file_has_decimals_of_its_own() {
     assert_eq!((&first["id"], &first["a"]), (&"y3".into(), &1.234.into()), "{ranking}");
 }
 
-/// Rewards that are all equal are not missing rewards, and a ranking is not compared with itself.
+/// Equal rewards are not called missing. Without rewards, the default policy is not compared with
+/// itself.
 #[test]
 fn a_report_says_why_it_can_tell_little() {
     let folder = Folder::new("tells-little");
@@ -95,7 +99,7 @@ fn a_report_says_why_it_can_tell_little() {
     );
 }
 
-/// Of two files of picks, one has a column of verdicts and the other waits.
+/// Of two files of picks, one has the column of verdicts. The picks of the other file wait.
 #[test]
 fn picks_without_a_column_of_verdicts_wait() {
     let folder = Folder::new("column-of-verdicts");
@@ -105,7 +109,8 @@ fn picks_without_a_column_of_verdicts_wait() {
             "pick hour.csv --id id --ignore verdict -k 2 --policy lin-ucb --state desk.json --out picks-{of}.csv"
         ));
     }
-    // The picks of the second hour have a column of this name, so that the verdict gets another.
+    // The picks have a column `verdict` of the table already. The verdicts on the picks of the
+    // second hour are added as a column `found`.
     let picks = fs::read_to_string(folder.path("picks-1.csv")).unwrap();
     let with_found =
         |(line, text): (usize, &str)| format!("{text},{}\n", if line == 0 { "found" } else { "1" });
@@ -120,7 +125,7 @@ fn picks_without_a_column_of_verdicts_wait() {
             "{messages}"
         );
     }
-    // With --verdicts, all picks take their verdicts from these files.
+    // With --verdicts, the verdicts on all picks come from these files.
     folder.write("verdicts.csv", "id,found\nf0i0,1\n");
     folder.write("other.csv", "id,fund\nf0i1,1\n");
     let messages = folder.refused(
@@ -129,8 +134,8 @@ fn picks_without_a_column_of_verdicts_wait() {
     assert!(messages.contains("other.csv: there is no column `found`"), "{messages}");
 }
 
-/// Options that would have no effect are refused: --verdicts without --picks, and --evaluators with
-/// --picks.
+/// Options that would have no effect are refused: --verdicts without --picks, and --evaluators or
+/// --drop with --picks.
 #[test]
 fn options_that_would_be_passed_over_are_refused() {
     let folder = Folder::new("passed-over");
@@ -150,7 +155,7 @@ fn options_that_would_be_passed_over_are_refused() {
     folder.ok(learn);
 }
 
-/// The advice on a new evaluator says how it joins a state.
+/// A new evaluator is refused by `pick` and `rank`, with the advice to run `learn`.
 #[test]
 fn advice_says_how_a_new_evaluator_joins_a_state() {
     let folder = Folder::new("joins");

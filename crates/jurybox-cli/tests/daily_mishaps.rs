@@ -65,7 +65,7 @@ fn no_output_takes_the_place_of_a_state() {
     }
 }
 
-/// A compressed file of one endless record is refused, in little memory.
+/// A compressed file of one endless record is refused before all of it is in memory.
 #[test]
 fn a_compressed_stream_is_looked_at_in_bounded_memory() {
     let folder = Folder::new("bomb");
@@ -77,7 +77,8 @@ fn a_compressed_stream_is_looked_at_in_bounded_memory() {
     fs::write(folder.path("bomb.csv.gz"), bomb).unwrap();
     let jurybox = env!("CARGO_BIN_EXE_jurybox");
     for from in ["bomb.csv.gz", "- < bomb.csv.gz"] {
-        // This limits the address space, not the memory in use: the double is left for threads.
+        // Unzipped, the file has 1 GiB of zeros. The address space is limited to 1,000,000 KiB,
+        // which is less.
         let line = format!("ulimit -v 1000000; {jurybox} rank --weights a=1,b=1 --threads 1 {from}");
         let output = Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
         let messages = String::from_utf8(output.stderr).unwrap();
@@ -86,7 +87,7 @@ fn a_compressed_stream_is_looked_at_in_bounded_memory() {
     }
 }
 
-/// A reader may leave early, but a round whose picks nobody has in full is not counted.
+/// A round is not counted if the reader of the picks leaves before the last one.
 #[test]
 fn picks_that_were_not_read_are_not_counted() {
     let folder = Folder::new("left");
@@ -107,7 +108,7 @@ fn picks_that_were_not_read_are_not_counted() {
     assert!(!folder.path("s.json").exists());
 }
 
-/// An item picked in two rounds gets its verdict once, in one call or in two.
+/// An item picked in two rounds is learnt once, whether `learn` gets the picks in one call or two.
 #[test]
 fn an_item_picked_in_two_rounds_is_learnt_once_however_the_calls_are_cut() {
     let folder = desk("two-rounds", "lin-ucb");
@@ -147,7 +148,7 @@ fn rows_that_were_picked_from_are_not_shown_again() {
     assert!(messages.contains("these are picks") && messages.contains("--picks"), "{messages}");
     assert_eq!(folder.seen("s.json"), before);
 
-    // Without one of its evaluators the round has another name; its rows are the same.
+    // Without the evaluator `b` the round gets another id, but its rows are recognised.
     folder.write("more.csv", &rows(1));
     folder.ok("learn more.csv --id id --reward verdict --drop b --evaluators a --state s.json");
     let before = folder.seen("s.json");
@@ -220,7 +221,7 @@ fn a_state_stays_with_its_owner_and_so_does_its_lock() {
         let about = fs::metadata(folder.path(name)).unwrap();
         assert_eq!((about.uid(), about.gid(), about.mode() & 0o777), (NOBODY, NOBODY, 0o600), "{name}");
     }
-    // The lock of another user that can only be read still locks.
+    // A lock file of another user still locks, although it can only be read.
     chown(folder.path(".s.json.lock"), Some(0), Some(0)).unwrap();
     fs::set_permissions(folder.path(".s.json.lock"), fs::Permissions::from_mode(0o644)).unwrap();
     chown(&folder.0, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -236,7 +237,7 @@ fn a_state_stays_with_its_owner_and_so_does_its_lock() {
     assert_eq!(folder.seen("s.json")["rounds"], 3);
 }
 
-/// A path is inspected before it is opened: opening a pipe would wait for its other end.
+/// A path is inspected before it is opened, because opening a pipe would wait for its other end.
 #[test]
 fn pipes_in_the_way_are_not_waited_for() {
     let folder = desk("pipes", "lin-ucb");
@@ -356,7 +357,7 @@ fn a_bad_receipt_is_named_by_file_row_and_id_and_shown_in_short() {
     assert!(messages.contains("picks.csv, row 1, column `receipt`") && messages.len() < 400, "{messages}");
 }
 
-/// An hour without verdicts is not an error: no alert of a scheduled job.
+/// An hour without verdicts is no error, so that a scheduled job raises no alert.
 #[test]
 fn a_file_without_verdicts_is_nothing_to_learn_and_no_error() {
     let folder = desk("no-verdicts", "lin-ucb");

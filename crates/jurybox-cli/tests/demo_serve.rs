@@ -1,4 +1,4 @@
-//! `jurybox demo --serve`: a desk at work behind a server of this machine, which can be made to go wrong, and leaves nothing behind.
+//! `jurybox demo --serve`: a simulated queue that learns, can be disturbed, and leaves no files.
 #![cfg(unix)]
 
 mod server;
@@ -54,7 +54,7 @@ fn a_desk_is_at_work_can_be_made_to_go_wrong_and_leaves_nothing() {
     }
     let swapped = ask(&address, "POST", "/demo/swap").ok();
     assert_eq!((&swapped["swaps"], &swapped["swapped"][0]), (&1.into(), &"LLM judge".into()));
-    // A server that is no demo has nothing there.
+    // A server without the demo does not have this route.
     let other = Server::start("no-demo", &[]);
     assert_eq!(other.ask("POST", "/demo/swap", "").problem(404), "no_route");
     let interrupted = Command::new("kill").args(["-INT", &demo.0.id().to_string()]).status().unwrap();

@@ -1,4 +1,5 @@
-//! Exports of a queue: every item with its verdicts, in every format, by command and over HTTP.
+//! Exports of a queue by command and over HTTP: every item with its verdicts, as CSV, JSON lines
+//! and Parquet.
 #![cfg(unix)]
 
 mod folder;
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 use server::Server;
 use std::fmt::Write;
 
-/// A queue with forty items: eight reviewed, one decided by a rule, one decided without a claim.
+/// A queue of forty items. Eight are claimed and reviewed, p0 is decided by a rule, and p1 by a
+/// reviewer without a claim.
 fn desk(name: &str) -> Folder {
     let folder = Folder::new(name);
     let mut items = String::from("post,spam,abuse,language,likes,text\n");
@@ -95,11 +97,12 @@ fn an_item_is_one_row_however_many_looked() {
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[0]["reward"], rows[0]["verdicts"].as_array().unwrap().len()), (&json!(1.0), 2));
     assert_eq!(rows[0]["verdicts"][1]["decides"], true);
-    // One of two reviewers has given a verdict: the item is not decided.
+    // Only one of two reviewers has given a verdict on `y`: it is not decided.
     assert_eq!((&rows[1]["reward"], rows[1]["verdicts"].as_array().unwrap().len()), (&Value::Null, 1));
 }
 
-/// `jurybox export` reads the default folder of a running server, and so does the queue's page.
+/// `jurybox export` reads the default folder while a server runs, and lists skips. The queue's page
+/// exports the same CSV.
 #[test]
 fn a_queue_that_is_served_gives_back_skips_too() {
     let folder = Folder::new("export-served");
@@ -125,8 +128,8 @@ fn a_queue_that_is_served_gives_back_skips_too() {
     }
 }
 
-/// Text of strangers is not a formula in exported CSV, unless an option allows it; numbers stay
-/// numbers.
+/// Text is not exported to CSV as a formula, unless an option allows it. Negative numbers are
+/// unchanged.
 #[test]
 fn an_export_has_no_formula() {
     let folder = Folder::new("export-formula");
@@ -153,7 +156,8 @@ fn an_export_has_no_formula() {
     assert!(raw.contains("\n=HYPERLINK(A1),") && raw.contains("\n\t+1,") && raw.contains(",@x,"), "{raw}");
 }
 
-/// Command and HTTP export the same in every format, and `learn` and `replay` read it.
+/// Command and HTTP export the same CSV and JSON lines. `learn` reads every format. Replaying by
+/// the probability is refused, since p1 was reviewed without a claim.
 #[test]
 fn what_is_exported_is_read_straight_back() {
     let folder = desk("export-back");
@@ -180,7 +184,7 @@ fn what_is_exported_is_read_straight_back() {
             "{format}: {said}"
         );
         let seen = folder.seen(&format!("{format}.json"));
-        // Eight claims and the item decided without one; nothing is learnt from a rule's verdict.
+        // Eight claimed items and p1, decided without a claim. A rule's verdict teaches nothing.
         assert_eq!((&seen["used"], &seen["items"]), (&json!(9), &json!(40)), "{format}");
         let replay = |file: &str| {
             format!(
@@ -193,8 +197,8 @@ fn what_is_exported_is_read_straight_back() {
     assert_eq!(folder.seen("csv.json"), folder.seen("parquet.json"));
 }
 
-/// Items claimed for their scores are reviewed whether checked or not. Random checks alone stand
-/// for all items, each weighted by one over its probability.
+/// With --random-checks-only, only random checks have a reward, with the rate as their probability.
+/// Items claimed for their scores would not stand for all items.
 #[test]
 fn drawn_items_alone_are_weighed() {
     let folder = Folder::new("export-drawn");
@@ -204,7 +208,7 @@ fn drawn_items_alone_are_weighed() {
         "queue init desk --evaluators a --undo 0 --random-check-rate 0.25 --label yes=1 --label no=0 --max-held 400",
     );
     folder.ok("queue add desk items.csv --id id");
-    // A third of all items is claimed: the best, and all random checks.
+    // 320 of 600 items are claimed, for their value or as random checks.
     let picked = folder.stdout("queue claim desk --reviewer ann -k 320 --json".split(' '));
     let picked: Value = serde_json::from_str(&picked).unwrap();
     let verdicts = picked["claims"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! Full disks: commands report them, change nothing, and work again once there is room.
+//! Full disks: commands report them, lose nothing, and work again once there is room.
 #![cfg(unix)]
 
 mod folder;
@@ -27,7 +27,7 @@ fn items(folder: &Folder) -> u64 {
     status["counts"]["items"].as_u64().unwrap()
 }
 
-/// Picks are written only if the state can be written: otherwise their verdicts could not be
+/// Picks are written only if the state can be written. Otherwise their verdicts could not be
 /// learnt.
 #[test]
 fn picks_are_handed_over_only_by_a_state_that_can_be_written() {
@@ -60,7 +60,7 @@ fn a_queue_on_a_full_disk_loses_nothing_and_goes_on_with_room() {
     folder.ok("queue add desk first.csv --id id --tag verdict -q");
     let before = items(&folder);
     let mut refused = 0;
-    // From less than a page to enough for everything.
+    // From 512 to 768,000 bytes per file.
     for blocks in [1, 60, 120, 250, 500, 1000, 1500] {
         let output = cramped(&folder, blocks, "queue add desk many.csv --id id");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,13 +1,12 @@
-//! Golden command-line cases: every file under `tests/cases` is a command and what it must print.
-//! The `console` blocks on the pages of the book are such cases too, and so are the days under
-//! `tests/days`.
+//! Golden command-line cases. The files under `tests/cases` have commands and what they must print.
+//! So do the `console` blocks on the pages of the book, and the days under `tests/days`.
 
 use std::path::Path;
 
 /// The time at which reports are dated, so that they print the same every day.
 const NOW: &str = "1794787867";
 
-/// Folders of the book whose pages are written by hand. Generated reference pages are left out.
+/// Pages of the book that are written by hand. Generated reference pages are left out.
 const BOOK: [&str; 8] = [
     "start/*.md",
     "how-to/*.md",
@@ -33,7 +32,7 @@ fn book() {
     }
 }
 
-/// Whole days of users, with shell scripts that find the command on the path as a user's would.
+/// Whole days of users. Their shell scripts find the command on the path.
 #[cfg(unix)]
 #[test]
 fn days() {
@@ -46,7 +45,7 @@ fn days() {
         .case("tests/days/*.md");
 }
 
-/// The scripts that a day shows are the scripts that the test runs.
+/// The engineer's day shows the script `hour.sh` that the test runs.
 #[test]
 fn days_show_the_scripts_that_are_run() {
     let days = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/days");

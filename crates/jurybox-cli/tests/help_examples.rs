@@ -1,4 +1,4 @@
-//! Runs every example in the long help of every command.
+//! Runs every example in the long help of every subcommand.
 #![cfg(unix)]
 
 mod folder;
@@ -38,7 +38,8 @@ fn examples(help: &str) -> Vec<String> {
     lines.filter(|line| line.starts_with("jurybox ")).map(String::from).collect()
 }
 
-/// Posts with three scores, a language, a date and, in some files, a verdict and a probability.
+/// Posts with three scores, a language, a date and a text. If `verdicts` is set, they also have two
+/// columns of verdicts and a probability.
 fn posts(rows: usize, first: usize, verdicts: bool) -> String {
     let even = |i: usize, step: f64| (i as f64 * step).fract();
     let mut text = String::from("post_id,spam,abuse,reports,language,created,text");
@@ -65,7 +66,7 @@ fn posts(rows: usize, first: usize, verdicts: bool) -> String {
     text
 }
 
-/// A folder with every file, state, queue and server that the examples name.
+/// A folder with the files, states, queues and keys that the examples read.
 fn prepared() -> Folder {
     let folder = Folder::new("examples");
     for (name, first) in [("posts.csv", 0), ("hour.csv", 0), ("next-hour.csv", 200)] {
@@ -120,7 +121,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Removes what the setup made and the example makes itself.
+/// Removes what the setup made if the example makes it itself.
 fn make_room(folder: &Path, line: &str) {
     let made = match line {
         _ if line.starts_with("jurybox queue init") => "review",
@@ -133,7 +134,7 @@ fn make_room(folder: &Path, line: &str) {
     let _ = if made.is_dir() { fs::remove_dir_all(made) } else { fs::remove_file(made) };
 }
 
-/// A shell that finds this `jurybox`.
+/// A command line, run by a shell that finds this `jurybox`.
 fn shell(folder: &Path, line: &str) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_jurybox")).parent().unwrap();
     let path = env::var("PATH").unwrap_or_default();
@@ -165,7 +166,7 @@ fn run_examples(prepared: &Folder, name: &str, lines: &[String]) {
     fs::create_dir_all(scratch.path(".zfunc")).unwrap();
     for line in lines {
         make_room(&scratch.0, line);
-        // `man -l` may be missing: only the part before the pipe is run.
+        // `man -l` may be missing, so only the part before the pipe is run.
         let line = line.split(" | man ").next().unwrap();
         if never_ends(line) {
             starts(&scratch.0, line);

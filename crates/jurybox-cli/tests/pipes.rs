@@ -14,7 +14,7 @@ fn table() -> String {
     format!("id,a,b\n{}", lines.concat())
 }
 
-/// `jurybox rank --all | head`: a reader that leaves early is not an error.
+/// `jurybox rank --all | head`: a reader that leaves early is no error.
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let folder = std::env::temp_dir().join(format!("jurybox-pipes-{}", std::process::id()));
@@ -36,7 +36,8 @@ fn a_reader_that_leaves_is_no_error() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Rows from a pipe are read once (fixed weights) or twice (a policy that surveys the scores).
+/// Rows from a pipe are read for fixed weights (one pass) and for a policy that surveys the scores
+/// (two passes).
 #[test]
 fn standard_input_is_a_file_too() {
     for how in [&["--weights", "a=1,b=1"][..], &["--policy", "esag"][..]] {

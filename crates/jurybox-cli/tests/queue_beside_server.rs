@@ -40,11 +40,11 @@ fn a_file_becomes_a_queue_in_one_command_and_a_repeat_adds_nothing() {
     let server = Server::over(&folder.path("data"), &import);
     let log = said(&server, "Next: review at http://");
     assert!(log.contains(": spam, abuse"), "{log}");
-    // The evaluators were not named: the note says which columns are scores, and what to do if one
-    // is not.
+    // The evaluators were not named, so a note says which columns are scores. It also says what to
+    // do if one is not.
     assert!(log.contains("are scores: spam, abuse. If one is the answer"), "{log}");
     assert!(log.contains("Reviewers see: text."), "{log}");
-    // Without random checks, a note says what that means before the import.
+    // A note says what a queue without random checks cannot tell.
     assert!(log.contains("--random-check-rate"), "{log}");
     assert!(log.contains("scores: 6000 new, 0 updated, 0 unchanged, 0 refused"), "{log}");
     assert!(log.contains(&format!("http://{}/q/scores/desk", server.address)), "{log}");
@@ -107,7 +107,8 @@ fn answers_are_neither_scores_nor_shown() {
     assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": "1"}), &json!("yes")));
 }
 
-/// A column may be tag and payload, golden and payload, evaluator and payload, or named twice.
+/// A column may be tag and payload, golden and payload, or evaluator and payload. Naming it twice
+/// is no error.
 #[test]
 fn a_column_may_have_several_uses() {
     let folder = Folder::new("import-uses");
@@ -139,7 +140,8 @@ fn a_column_may_have_several_uses() {
     }
 }
 
-/// The server and commands remember the columns of the last file; missing columns give a warning.
+/// The server and the commands use the columns of the last file again. Missing columns give a
+/// warning.
 #[test]
 fn a_queue_remembers_what_columns_are_for() {
     let folder = Folder::new("import-remembers");
@@ -161,7 +163,7 @@ fn a_queue_remembers_what_columns_are_for() {
         assert_eq!(item["payload"], json!({"text": format!("hello {name}")}), "{name}");
         assert_eq!(item["tags"], json!({"lang": "en"}), "{name}");
     }
-    // A file without the payload columns; then one with another payload column from now on.
+    // One file lacks the tag and payload columns. Another one has a new payload column (--show).
     folder.write("d.csv", "post,spam,note\nd,0.5,hm\n");
     let added = folder.ok("queue add data d.csv");
     for says in ["no column `lang`", "no column `text`", "1 rows have no payload"] {
@@ -176,7 +178,7 @@ fn a_queue_remembers_what_columns_are_for() {
     assert!(folder.refused("queue add data e.csv --id post --show text").contains("`text`"));
 }
 
-/// A file with only some of the payload columns leaves earlier payloads unchanged, with a warning.
+/// A file with only some of the payload columns changes no payload, and gives a warning.
 #[test]
 fn a_file_with_some_of_the_shown_columns_takes_none_of_them_away() {
     let folder = Folder::new("import-in-part");
@@ -200,12 +202,12 @@ fn a_file_with_some_of_the_shown_columns_takes_none_of_them_away() {
     let added = folder.stdout("queue add desk b.csv --json -q".split(' '));
     let added: Value = serde_json::from_str(&added).unwrap();
     assert_eq!(added["missing_columns"], json!(["text"]));
-    // An option replaces the payload by the columns of the file.
+    // With --show, the payload is replaced by the columns of the file.
     folder.ok("queue add desk b.csv --show lang");
     assert_eq!(shown(&folder, "p1"), json!({"lang": "fr"}));
 }
 
-/// The queue of a file is created with its first items.
+/// A queue is created with its first items, so that an unreadable file creates none.
 #[test]
 fn a_file_that_cannot_be_read_leaves_no_queue_behind() {
     let folder = Folder::new("import-none");
@@ -223,7 +225,7 @@ fn a_file_that_cannot_be_read_leaves_no_queue_behind() {
     }
 }
 
-/// A bad row is reported and the others are added; a repeated id is one item.
+/// Unreadable rows are reported and the others are added. Rows with one id are one item.
 #[test]
 fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
     let folder = Folder::new("import-rows");
@@ -258,7 +260,7 @@ fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
     assert_eq!((&a["payload"]["text"], &a["tags"]["golden"]), (&json!("hello again"), &json!("fine")));
 }
 
-/// A client of the local socket cannot fill the server's memory.
+/// A client of the local socket cannot fill the server's memory with one endless line.
 #[test]
 fn a_line_that_never_ends_is_not_read_to_its_end() {
     use std::io::{Read, Write};
@@ -277,7 +279,7 @@ fn a_line_that_never_ends_is_not_read_to_its_end() {
     assert_eq!(server.get("/v1/queues/main")["counts"]["items"], 0);
 }
 
-/// Every queue command works through the local socket of a server, with the same answers.
+/// Queue commands work while a server has the folder, through its local socket.
 #[test]
 fn queue_commands_work_while_a_server_has_the_folder() {
     let folder = Folder::new("door");
@@ -310,7 +312,7 @@ fn queue_commands_work_while_a_server_has_the_folder() {
     server.post("/v1/queues/main/items", r#"{"id": "bare"}"#);
     assert_eq!(folder.stdout("queue claim desk --reviewer cy -k 100".split(' ')).lines().count(), 19);
     assert_eq!(folder.stdout("queue export desk".split(' ')).lines().count(), 21);
-    // With a second queue, a command without --queue lists the names.
+    // The folder now has two queues: the error of a command without --queue lists them.
     folder.ok("queue init desk --queue second --evaluators a");
     let refused = folder.refused("queue status desk");
     assert!(refused.contains("desk, second") && refused.contains("--queue"), "{refused}");
@@ -331,8 +333,8 @@ fn verdicts_of_a_file_say_who_looked_and_what_was_found() {
     let row: Value =
         serde_json::from_str(rows.lines().find(|line| line.contains("\"p1\"")).unwrap()).unwrap();
     assert_eq!((&row["reward"], &row["label"]), (&json!(1.0), &json!("harmful")));
-    // Words in a column of numbers, and a word without a reward: the advice names the right
-    // options.
+    // The advice names the right options for words in a column of rewards, and for a word without a
+    // reward.
     let refused =
         folder.refused("queue verdict desk found.csv --id post --reward-column found --reviewer-column who");
     for says in ["`harmful` (line 2), `fine` (line 4)", "--label-column found", "--label fine=NUMBER`"] {
@@ -366,7 +368,7 @@ fn a_report_says_what_verdicts_cannot_tell_yet() {
     assert!(!told.contains("unknown") && told.contains("learnt from 1 verdict;"), "{told}");
 }
 
-/// Scores of a removed evaluator are ignored; an unknown evaluator is an error.
+/// Scores of a removed evaluator are ignored. An item with an unknown evaluator is refused.
 #[test]
 fn scores_of_a_removed_evaluator_are_passed_over() {
     let folder = Folder::new("removed");

@@ -1,4 +1,5 @@
-//! A queue in a folder: full disks, concurrent commands, refusals, read-only folders.
+//! A queue in a folder: concurrent commands, revised verdicts, refusals, full disks, read-only
+//! folders, archives.
 
 mod folder;
 
@@ -18,7 +19,7 @@ fn counts(folder: &Folder) -> serde_json::Value {
     serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["counts"].clone()
 }
 
-/// The columns that `queue add` remembers do not make a repeated `queue init` fail.
+/// A repeated `queue init` succeeds, although `queue add` has stored its columns since.
 #[test]
 fn init_repeated_changes_nothing() {
     let folder = made("made-again");
@@ -79,7 +80,7 @@ fn a_file_of_revisions_is_taken_whole_and_ids_may_have_slashes() {
     rewards([0, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
     rewards([0, 0, 1], "--revise", "1 new, 2 given before, 0 refused");
     rewards([1, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
-    // An item several times in a file: each row replaces the one before.
+    // Item 1 comes three times; each row replaces its verdict. The verdict on item 2 is not new.
     folder.write("v.csv", "id,found\nhttp://x/1,0\nhttp://x/2,1\nhttp://x/1,1\nhttp://x/1,0\n");
     let line = "queue verdict desk v.csv --id id --reward-column found --reviewer ann --revise";
     let told = folder.ok(line);
@@ -119,7 +120,7 @@ fn a_full_disk_is_reported_and_nothing_is_lost() {
     let between = counts(&folder)["items"].as_u64().unwrap();
     assert_eq!(between % 5000, before["items"].as_u64().unwrap() % 5000, "whole entries or none: {between}");
     assert!(between < 20_000);
-    // With room again, the same command goes on where it stopped.
+    // With room again, the same command adds the remaining items.
     folder.ok("queue add desk many.csv --id id");
     assert_eq!(counts(&folder)["items"], 20_010);
     folder.ok("server verify desk");
@@ -147,7 +148,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_made() {
     );
 }
 
-/// Runs a command as a user to whom file permissions apply, which they do not to root.
+/// A command that runs as a user to whom file permissions apply. They do not apply to root.
 #[cfg(unix)]
 fn as_anybody(folder: &Folder, line: &str) -> Command {
     use std::os::unix::fs::MetadataExt;
@@ -194,7 +195,7 @@ fn a_folder_that_cannot_be_written_to_is_proved_as_it_is_and_nothing_is_put_into
     assert_eq!((&proof["ok"], &proof["read_only"]), (&true.into(), &true.into()));
     assert_eq!(proof["queues"][0]["claims"], 1);
     assert_eq!(listed(), before);
-    // Without the journal, the database would be read in an earlier state.
+    // With a journal that cannot be read, the database would be seen in an earlier state.
     rights(&desk, 0o755);
     std::fs::write(desk.join("jurybox.sqlite-wal"), "something").unwrap();
     rights(&desk, 0o555);
@@ -222,7 +223,7 @@ fn a_proof_goes_on_from_the_document_of_an_earlier_one() {
     assert!(refused.contains("items.csv: neither the number of an entry"), "{refused}");
 }
 
-/// The error for a folder whose only queue was archived says so.
+/// The error for a folder whose only queue was archived mentions the archive.
 #[test]
 fn a_folder_whose_queue_was_archived_says_so() {
     let folder = made("archived");

@@ -1,4 +1,4 @@
-//! The committed reference of the command line in the book is what the program writes.
+//! The committed reference of the command line is what `jurybox man --markdown` writes.
 
 mod folder;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// A page is one screen of reference, not a chapter.
+/// The most words on a page.
 const MAX_WORDS: usize = 1500;
 
 /// Pages of the folder that are written by hand.

@@ -1,5 +1,5 @@
-//! Rows that come again sorted, saved again, or with ids changed by a spreadsheet: nothing counts
-//! twice.
+//! Rows that come again count once: sorted, saved again, piped, or with ids that a spreadsheet
+//! changed.
 
 mod folder;
 
@@ -38,7 +38,7 @@ fn a_table_that_was_saved_again_is_learnt_once() {
         assert!(messages.contains("learnt before; --again counts it again"), "{again}: {messages}");
     }
     assert_eq!(folder.seen("s.json")["used"], 20);
-    // Another verdict counts, and no other row of that table.
+    // One row has another verdict. It counts, and the other 19 rows do not.
     let mut other = rows.clone();
     other[4][3] = "1".into();
     folder.write("other.csv", &csv([0, 1, 2, 3], ",", "\n", &other));
@@ -77,7 +77,7 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     }
     folder.write("picks.csv", &with_verdicts);
     folder.write("sheet.csv", &with_verdicts.replace(",000", ",").replace(",00", ","));
-    // Columns that `rank` and `pick` write are not verdicts.
+    // Columns that `pick` writes, and evaluators, are not verdicts.
     for ours in ["rank", "probability", "a"] {
         let messages =
             folder.refused(&format!("learn --picks picks.csv --id post --reward {ours} --state s.json"));
@@ -86,7 +86,7 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     let learn =
         |file: &str| folder.ok(&format!("learn --picks {file} --id post --reward found --state s.json"));
     assert!(learn("sheet.csv").contains("Learnt from 3 new verdicts"));
-    // A verdict that came before is not waited for, although the next file lacks it.
+    // The verdicts are learnt, so no pick waits, although the next file lacks them.
     folder.write("later.csv", "post,found\nnobody,1\n");
     let messages =
         folder.ok("learn --picks picks.csv --verdicts later.csv --id post --reward found --state s.json");
@@ -114,7 +114,7 @@ fn a_number_within_an_object_that_comes_late_gives_a_warning() {
     assert!(messages.contains("warning") && messages.contains("scores.llama"), "{messages}");
 }
 
-/// A rare flag that a sample of the table would miss is found.
+/// A rare flag would be missing from a sample. All rows are measured because of it.
 #[test]
 fn a_rare_flag_is_not_lost_to_a_sample() {
     let folder = Folder::new("rare-flag");
@@ -129,7 +129,8 @@ fn a_rare_flag_is_not_lost_to_a_sample() {
     assert!(messages.contains("measured on every row"), "{messages}");
 }
 
-/// A known table from a pipe is skipped like a file; the files with it are learnt.
+/// A table from a pipe that was learnt before is skipped like a file. Other files of the call are
+/// learnt.
 #[test]
 fn a_known_pipe_among_files_is_left_out() {
     let folder = Folder::new("known-pipe");
@@ -152,7 +153,7 @@ fn a_known_pipe_among_files_is_left_out() {
         "{messages}"
     );
     assert_eq!(folder.seen("s.json")["items"], 40);
-    // The same bytes as a file of the same call.
+    // The pipe has the same bytes as a file of this call.
     piped("learn 2.csv - --id post --reward verdict --state s.json", &table(2));
     assert_eq!(folder.seen("s.json")["items"], 60);
     piped("learn 2.csv - --id post --reward verdict --state s.json", &table(3));
@@ -167,7 +168,7 @@ fn groups_that_parquet_stores_as_numbers_keep_their_rows() {
         let _ = writeln!(rows, "p{n},0.{:02},0.{:02},{}", n * 7 % 12, n * 5 % 12, n / 4);
     }
     folder.write("rows.csv", &rows);
-    // As an evaluator, the group is written as a number.
+    // Here the group is taken for an evaluator, so that Parquet stores it as a number.
     for out in ["all.csv", "all.parquet"] {
         folder.ok(&format!("rank rows.csv -k 12 --out {out}"));
     }

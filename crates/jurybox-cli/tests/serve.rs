@@ -1,5 +1,5 @@
-//! `jurybox serve`, the real program over real HTTP: the wire as it is written down, retries, the end of a process, and what is
-//! said of every route.
+//! `jurybox serve`, run as a program and asked over HTTP: requests and answers of the API, retries,
+//! end and restart, errors.
 #![cfg(unix)]
 
 mod server;
@@ -56,7 +56,7 @@ fn the_wire_is_as_it_is_written_down() {
     let counts = &server.get(Q)["counts"];
     assert_eq!(*counts, json!({"items": 2, "pending": 1, "leased": 0, "closed": 1, "verdicts": 1}));
 
-    // Taken back, revised, skipped, given back.
+    // Undo, revise, extend, skip and release.
     let undone = server.post("/v1/queues/q/verdicts/undo", r#"{"reviewer": "r1", "verdict": "v1"}"#);
     assert_eq!(undone["item"], "x1");
     assert_eq!(server.get("/v1/queues/q/claims?reviewer=r1")["claims"][0]["token"], undone["token"]);
@@ -148,7 +148,7 @@ fn change_it(server: &Server) {
 }
 
 #[test]
-fn lines_are_taken_in_while_they_come() {
+fn lines_are_added_and_a_bad_line_is_named() {
     let server = started("lines");
     let mut lines = (0..5000)
         .map(|i| format!("{{\"id\": \"i{i}\", \"scores\": {{\"a\": {i}}}}}\r\n"))
@@ -232,7 +232,7 @@ fn every_error_is_a_problem() {
     assert!(!answer.head.contains("access-control"), "no other site's page may read this");
 }
 
-/// Fifty at once with one key: one effect, and fifty times the same answer.
+/// Fifty concurrent requests with one key have one effect, and get the same answer.
 #[test]
 fn a_request_repeated_with_its_key_happens_once() {
     let server = started("once");
@@ -254,7 +254,7 @@ fn a_request_repeated_with_its_key_happens_once() {
     assert!(other.json()["detail"].as_str().unwrap().contains("`k1`"));
 }
 
-/// What a file of a quorum has: two people on one item, in one request, which is repeated.
+/// A request may have verdicts of two reviewers on one item. It is sent twice with its key.
 #[test]
 fn verdicts_of_several_on_one_item_come_in_one_request() {
     let server = Server::start("several", &[]);
@@ -276,13 +276,14 @@ fn verdicts_of_several_on_one_item_come_in_one_request() {
     }
     let counts = &server.get(Q)["counts"];
     assert_eq!((&counts["verdicts"], &counts["closed"]), (&json!(3), &json!(1)));
-    // A key stands for all of a request, also where it begins like another.
+    // A key is refused for another request, even if that begins with the verdicts of the first.
     let first = r#"{"verdicts": [{"id": "9", "item": "x2", "reviewer": "cyd", "reward": 0}]}"#;
     let more = r#"{"verdicts": [{"id": "9", "item": "x2", "reviewer": "cyd", "reward": 0}, {"id": "10", "item": "x2", "reviewer": "dan", "reward": 0}]}"#;
     let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "other")];
     assert_eq!(server.ask_with("POST", "/v1/queues/q/verdicts", &headers, first).ok()["accepted"], 1);
     assert_eq!(server.ask_with("POST", "/v1/queues/q/verdicts", &headers, more).problem(422), "key_reused");
-    // Also where nothing came of it: one was there, and two others had decided the item.
+    // A key is also remembered if its request added nothing. Verdict 9 is known, and verdict 10
+    // comes after two others have decided the item.
     let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "third")];
     let answer = server.ask_with("POST", "/v1/queues/q/verdicts", &headers, more).ok();
     assert_eq!((&answer["accepted"], &answer["repeated"]), (&json!(0), &json!(1)), "{answer}");
@@ -297,7 +298,7 @@ fn verdicts_of_several_on_one_item_come_in_one_request() {
     assert_eq!(answer.problem(422), "refused");
 }
 
-/// Asked to end, it lets a request out that is on its way, and another process finds everything.
+/// A server that is told to end answers the request under way. The next process finds all of it.
 #[test]
 fn it_ends_well_and_begins_where_it_ended() {
     let mut server = started("end");
@@ -312,7 +313,7 @@ fn it_ends_well_and_begins_where_it_ended() {
         &body[..5]
     )
     .unwrap();
-    // It has begun to read this one once it has answered another that came later.
+    // Once this later request is answered, the server has begun to read the first one.
     server.get("/readyz");
     std::thread::scope(|scope| {
         let ending = scope.spawn(|| server.terminate());
@@ -363,13 +364,12 @@ fn the_document_holds_together() {
     assert!(metrics.body.contains("jurybox_requests_total{") && metrics.body.ends_with("# EOF\n"));
 }
 
-/// What a clerk and its connection keep to be quick is given back when nobody asks, and no thread holds huge pages of which it uses little: a queue
-/// of a thousand items took nearly 9 MB.
+/// An idle queue of a thousand items gives memory back. It took nearly 9 MB before that was so.
 #[cfg(target_os = "linux")]
 #[test]
 fn queues_that_nobody_asks_take_little_memory() {
     const QUEUES: usize = 21;
-    // Measured 4,829 in a debug build; 9,000 before idle queues gave memory back.
+    // In KB. Measured: 4,829 in a debug build, and 9,000 before idle queues gave memory back.
     const MOST_KB: usize = 6000;
     let server = Server::start("memory", &["--log", "off"]);
     let resident = || {

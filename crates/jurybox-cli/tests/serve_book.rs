@@ -1,5 +1,5 @@
-//! The pages of the book about the server: their shell commands are run in order against one
-//! server, and must answer as the `json` or `text` block that follows says.
+//! Two pages of the book about the server. Their shell commands run in order against one server.
+//! Each must answer what the `json` or `text` block after it says.
 #![cfg(unix)]
 
 mod server;
@@ -7,10 +7,10 @@ mod server;
 use server::Server;
 use std::process::Command;
 
-/// Pages in the order in which a reader meets them; later pages use queues of earlier ones.
+/// The pages in reading order: later pages use queues of earlier ones.
 const PAGES: [&str; 2] = ["server.md", "review-page.md"];
 
-/// Whether a text is as expected, where `[..]` stands for anything.
+/// Whether a text is as expected. `[..]` stands for any text.
 fn is_like(text: &str, expected: &str) -> bool {
     let mut rest = text;
     let mut parts = expected.split("[..]");
@@ -23,7 +23,7 @@ fn is_like(text: &str, expected: &str) -> bool {
     rest.is_empty() || expected.ends_with("[..]")
 }
 
-/// Runs the `sh` blocks of a page, compares answers, and returns the number of blocks.
+/// Runs the `sh` blocks of a page, compares their answers, and returns how many were run.
 fn run_page(page: &str, server: &Server) -> usize {
     let mut blocks = page.split("```").skip(1).step_by(2).peekable();
     let mut run = 0;

@@ -1,4 +1,5 @@
-//! Webhooks as somebody gets them: signed, in order, again where it went wrong, from where they stood after a restart; and nowhere private.
+//! Webhooks as a receiver gets them: signed, in order, retried, continued after a restart, and not
+//! sent to private addresses.
 #![cfg(unix)]
 
 mod server;
@@ -30,7 +31,7 @@ impl Arrived {
         line.unwrap_or_else(|| panic!("no {name}: {self:?}")).split_once(": ").unwrap().1
     }
 
-    /// The numbers of its entries, once its signature is found to be right.
+    /// Checks the signature, and returns the numbers of the entries in the message.
     fn entries(&self, secret: &str) -> Vec<u64> {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -46,7 +47,7 @@ impl Arrived {
     }
 }
 
-/// Somebody who listens, and answers with each of these in turn and then with the last one.
+/// Starts a receiver. It gives these answers in turn, and then repeats the last one.
 fn listens(answers: &'static [&'static str]) -> (String, Receiver<Arrived>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/in?x=1", listener.local_addr().unwrap());
@@ -87,7 +88,7 @@ fn stands(server: &Server) -> Value {
     server.get("/v1/queues/q/webhooks")["webhooks"][0].clone()
 }
 
-/// Waits for something to be so.
+/// Waits until the state of the webhook is as wanted, for at most a minute. Returns the last state.
 fn until(server: &Server, so: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
@@ -132,14 +133,14 @@ fn everything_arrives_in_order_and_again_where_it_went_wrong() {
             continue;
         };
         let some = some.entries(&secret);
-        // What was answered with an error comes again; nothing is left out, and nothing comes before its turn.
+        // After an error the entries come again. None is left out, and none comes before its turn.
         let after = got.iter().copied().filter(|seq| *seq < some[0]).max().unwrap_or(1);
         assert_eq!(some[0], after + 1, "{got:?} {some:?}");
         got.extend(some);
     }
     assert_eq!(got.last(), Some(&4));
     assert!(never.try_recv().is_err(), "nothing is followed to {elsewhere}");
-    // Shown once, and nowhere else.
+    // The secret is shown only once.
     let (status, again) = hook(&server, &json!({"url": url}));
     assert_eq!((status, &again["secret"], &again["seen"]), (200, &Value::Null, &json!(4)));
     let bare = secret.strip_prefix("whsec_").unwrap();
@@ -149,7 +150,8 @@ fn everything_arrives_in_order_and_again_where_it_went_wrong() {
     let counted = server.ask("GET", "/metrics", "").body;
     assert!(counted.contains(r#"jurybox_webhook_behind{queue="q",webhook="crm"} 0"#), "{counted}");
     assert!(counted.contains(r#"jurybox_webhook_deliveries_total{arrived="no"} 3"#), "{counted}");
-    // A new process goes on where the old one stood, and at once: that one has given back what it had.
+    // A new process continues where the old one ended. It does so at once, because the old one has
+    // released the webhook.
     let server = server.again(&[PRIVATE]);
     item(&server, "after");
     let soon = told.recv_timeout(Duration::from_secs(20)).expect("it does not wait for the old one's minute");
@@ -208,7 +210,7 @@ fn nothing_private_is_reached_unless_that_is_allowed() {
     );
     let odd = server.ask("PUT", "/v1/queues/q/webhooks/a%20b", r#"{"url": "https://example.org/"}"#);
     assert_eq!(odd.problem(422), "refused");
-    // A name is looked up when it is sent to: then it stands for this machine.
+    // A name is looked up before sending. This one leads to this machine.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! What clients send who mean no good, or know no better: it is refused as what it is, and the server goes on.
+//! Hostile and broken requests: each is refused with the right error, and the server goes on.
 #![cfg(unix)]
 
 mod server;
@@ -73,7 +73,7 @@ fn names_of_all_kinds() {
     let too_long = json!({"id": "é".repeat(513)}).to_string();
     assert_eq!(server.ask("POST", ITEMS, &too_long).problem(422), "refused");
     assert_eq!(server.ask("GET", &format!("{ITEMS}/%00"), "").problem(404), "no_item");
-    // The same id twice in a batch is one item, and the later scores are added.
+    // One id twice in a request is one item. The later score replaces the earlier one.
     let twice = r#"{"items": [{"id": "x", "scores": {"a": 1}}, {"id": "x", "scores": {"a": 2}}]}"#;
     let answer = server.post(ITEMS, twice);
     assert_eq!((&answer["accepted"], &answer["updated"]), (&json!(1), &json!(1)));
@@ -85,7 +85,7 @@ fn bodies_without_end() {
     let server = Server::with_queue("bodies", &["--max-body", "100000", "--client-timeout", "2"]);
     let large = json!({"id": "x", "payload": "y".repeat(100_000)}).to_string();
     assert_eq!(server.ask("POST", ITEMS, &large).problem(413), "too_large");
-    // Without a length, it is counted while it comes.
+    // A chunked body without a length is counted while it arrives.
     let mut chunked = b"POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".to_vec();
     for _ in 0..200 {
         chunked.extend(b"400\r\n");
@@ -94,23 +94,23 @@ fn bodies_without_end() {
     }
     chunked.extend(b"0\r\n\r\n");
     assert_eq!(server.raw(&chunked).problem(413), "too_large");
-    // A bomb is not even looked into.
+    // A compressed body is refused unread.
     let bomb = [("Content-Encoding", "gzip")];
     assert_eq!(server.ask_with("POST", ITEMS, &bomb, "\u{1f}\u{8b}").problem(415), "unsupported_media_type");
-    // A line without end.
+    // A line that is too long.
     let line = [("Content-Type", "application/x-ndjson")];
     let endless = "x".repeat((1 << 20) + 70_000);
     let answer = server.ask_with("POST", ITEMS, &line, &endless).ok();
     assert_eq!(answer["rejected"], json!([{"id": "line 1", "why": "it has more than 1048576 bytes"}]));
-    // A head without end.
+    // A head that is too long.
     let mut head = b"GET / HTTP/1.1\r\nHost: localhost\r\n".to_vec();
     head.extend(format!("X: {}\r\n", "y".repeat(200_000)).into_bytes());
     let answer = server.raw(&head);
     assert!([400, 431, 0].contains(&answer.status), "{}", answer.status);
-    // A little too long, and all at once.
+    // A head that is a little too long, sent at once.
     let head = format!("GET /v1/queues HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(70_000));
     assert_eq!(server.raw(head.as_bytes()).status, 431);
-    // Clients that begin and then wait: one with its body, one with its head, one that says nothing.
+    // Clients that send a part and then wait: a part of the body, a part of the head, nothing.
     let waiting: Vec<TcpStream> = ["POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", "GET / HTTP/1.1\r\nHo", ""]
         .iter()
         .map(|begin| {
@@ -142,11 +142,11 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
         let answer = server.post(ITEMS, &body);
         assert_eq!((&answer["accepted"], &answer["rejected"][0]["id"]), (&json!(2), &json!(named)), "{item}");
     }
-    // What is wrong is told in words of JSON.
+    // The error is about JSON, not about the types of the program.
     let answer = server.post(ITEMS, r#"{"items": [{"id": "text", "scores": {"a": "0.5"}}]}"#);
     let why = answer["rejected"][0]["why"].as_str().unwrap();
     assert!(why.starts_with("items[0]: ") && why.contains("expected a number"), "{why}");
-    // Those that cannot be read count as well.
+    // Items that cannot be read count towards the limit on items in a request.
     let many = format!(r#"{{"items": [{}{{"id": "last"}}]}}"#, r#"{"id": 5},"#.repeat(10_000));
     assert_eq!(server.ask("POST", ITEMS, &many).problem(422), "refused");
     let odd = server.ask("PATCH", "/v1/queues/q", r#"{"policy": 5}"#);
@@ -184,12 +184,13 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
     for body in ["{}", r#"{"verdicts": 5}"#, r#"{"verdicts": [], "more": 1}"#, "[]"] {
         assert_eq!(server.ask("POST", verdicts, body).problem(422), "refused", "{body}");
     }
-    // What cannot be read counts towards the limit of a body, too.
+    // They also count when they come between items that can be read.
     let many = vec![r#"{"id": "m"}, {"id": 5}"#; 5_001].join(",");
     server.ask("POST", ITEMS, &format!(r#"{{"items": [{many}]}}"#)).problem(422);
 }
 
-/// Who is refused before the body was read can go on with the connection, or is told that it ends.
+/// A request is refused before its body was read. After a short body the connection can be used
+/// again; otherwise the answer says that it is closed.
 #[test]
 fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
     let server = Server::with_queue("refused", &[]);
@@ -213,7 +214,7 @@ fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
             );
             let head = format!("{head}Content-Length: {length}\r\n\r\n");
             stream.write_all(head.as_bytes()).unwrap();
-            // The answer is there before the body is.
+            // Time for the answer to come before the body is sent.
             std::thread::sleep(std::time::Duration::from_millis(30));
             let _ = stream.write_all(&vec![b' '; length]);
             let next = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -228,7 +229,7 @@ fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
             assert_eq!(answers.contains("HTTP/1.1 200 OK"), goes_on, "{said}");
         }
     }
-    // Who asks before sending is told no, and sends nothing.
+    // A client that sends `Expect: 100-continue` is refused before it sends the body.
     let mut stream = TcpStream::connect(&server.address).unwrap();
     let head =
         "POST /nothing HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 12\r\n\r\n";
@@ -249,7 +250,7 @@ fn an_address_has_so_many_connections_and_gets_them_back() {
             std::io::Read::read_exact(&mut stream, &mut begin).is_ok() && &begin == b"HTTP/1.1 200 OK";
         (stream, answered)
     };
-    // Connections of others that have just ended may still be counted.
+    // Connections of the setup that have just ended may still be counted.
     let began = std::time::Instant::now();
     let three = loop {
         let three = [open(), open(), open()];
@@ -270,7 +271,7 @@ fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
     let server = Server::with_queue("strangers", &["--max-requests", "2"]);
     let key = format!("Bearer {}", server.key("ann", "admin", &[]));
     let listed = || server.ask_with("GET", "/v1/queues", &[("Authorization", &key)], "").status;
-    // A server follows within a second.
+    // A running server learns of a new key within a second.
     for _ in 0..30 {
         if listed() == 200 {
             break;
@@ -280,7 +281,7 @@ fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
     let origin = format!("http://{}", server.address);
     let form = [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", origin.as_str())];
     assert_eq!(server.ask_with("POST", "/login", &form, &format!("key={}", "x".repeat(20_000))).status, 413);
-    // Slow ones, more than there is room for.
+    // Eight slow requests without a key, more than --max-requests allows.
     let head = "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\nConnection: close\r\n\r\nkey=";
     let slow: Vec<TcpStream> = (0..8)
         .map(|_| {
@@ -348,7 +349,7 @@ fn a_log_that_nobody_reads_stops_nothing() {
         assert!(lines.read_line(&mut line).unwrap() > 0, "it listens");
     }
     let address = line.trim().rsplit('/').next().unwrap().to_string();
-    // Several times what a pipe holds.
+    // The log lines of 1,500 requests are several times what a pipe holds.
     for _ in 0..1500 {
         let mut stream = TcpStream::connect(&address).unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();

@@ -1,4 +1,5 @@
-//! Who may ask a server for what: every role on every route, keys for single queues, a company's proxy, and that no secret is told.
+//! Access to a server: roles on every route, keys for single queues and reviewers, a proxy, rate
+//! limits, and that no secret is disclosed.
 #![cfg(unix)]
 
 mod server;
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 
 const SET_UP: &str = r#"{"evaluators": [{"name": "a"}]}"#;
 
-/// What each operation takes, as it was meant. An operation that is not here fails the test.
+/// The role that each operation of the API needs; none if empty. An operation without an entry
+/// fails the test.
 const ROLES: &[(&str, &str)] = &[
     ("listQueues", "read"),
     ("putQueue", "admin"),
@@ -45,7 +47,7 @@ const ROLES: &[(&str, &str)] = &[
     ("readiness", ""),
 ];
 
-/// What each page takes, and each thing that is done there; several where any of them will do.
+/// The roles that each page and action needs. Where there are several, any of them will do.
 const PAGES: &[(&str, &str, &[&str])] = &[
     ("GET", "/", &["read", "review"]),
     ("GET", "/live", &["read"]),
@@ -69,7 +71,8 @@ fn bearer(secret: &str) -> String {
     format!("Bearer {secret}")
 }
 
-/// Asks with a key until the server has taken notice of it, or for five seconds.
+/// Repeats a request until `known` accepts the answer, because a server notices keys late. Gives up
+/// after five seconds.
 fn once_known(ask: impl Fn() -> Answer, known: impl Fn(&Answer) -> bool) -> Answer {
     let began = Instant::now();
     loop {
@@ -98,7 +101,7 @@ fn every_role_on_every_route() {
             let id = operation["operationId"].as_str().unwrap();
             let role = meant.get(id).unwrap_or_else(|| panic!("{id} is not in the table"));
             let method = method.to_ascii_uppercase();
-            // What is asked for is not there: nothing is changed, and only whether one may ask is told apart.
+            // These queues, items and webhooks do not exist, so that nothing is changed.
             let path = path.replace("{queue}", "nowhere").replace("{item}", "x").replace("{webhook}", "w");
             seen += 1;
             if role.is_empty() {
@@ -121,7 +124,7 @@ fn every_role_on_every_route() {
     for (method, path, roles) in PAGES {
         assert_eq!(nobody(method, path).problem(401), "unauthorized", "{path}");
         for (own, secret) in &keys {
-            // A stream goes on for good: that it would begin is seen by who may not ask.
+            // The stream of /live does not end, so that only refusals can be tested.
             if *path == "/live" && ["read", "admin"].contains(own) {
                 continue;
             }
@@ -178,7 +181,7 @@ fn a_key_is_for_its_queues_and_can_be_taken_away() {
     );
     assert!(!key(&["add", "only-one", "--role", "read"]).0, "names are used once");
     assert!(key(&["revoke", "only-one"]).0 && !key(&["revoke", "only-one"]).0);
-    // Without its last key it is closed, to this machine too, and stays so.
+    // Without its last key the server is closed, to this machine too and after a restart.
     let refused = once_known(|| ask("GET", "/v1/queues", ""), |answer| answer.status == 401);
     assert_eq!(refused.problem(401), "unauthorized");
     let shut = |server: &Server| {
@@ -213,7 +216,7 @@ fn rules_and_appeals_take_more_than_reviewing() {
     assert_eq!(give(&admin, "x", "appeal").ok()["accepted"], 1);
 }
 
-/// Whoever has the key of a reviewer is that reviewer: on every route, and on the pages.
+/// The key of a reviewer cannot act as another reviewer, neither in the API nor on the pages.
 #[test]
 fn a_key_of_a_reviewer_opens_nothing_of_another() {
     let server = Server::start("reviewers", &[]);
@@ -260,10 +263,10 @@ fn a_key_of_a_reviewer_opens_nothing_of_another() {
         assert_eq!(page("next", "reviewer=bob").status, 403);
         assert_eq!(page("leave", "reviewer=bob").status, 403);
     }
-    // At the desk it is ann, whatever the key is called.
+    // On the review page, the key acts as its reviewer `ann`; its own name is `anns`.
     let desk = server.ask_with("GET", "/q/q/desk", &[("Authorization", &own)], "");
     assert!(desk.body.contains("ann · leave") && !desk.body.contains("anns · leave"), "{}", desk.body);
-    // A quorum of two takes two.
+    // With a quorum of two, verdicts of two reviewers are accepted.
     assert_eq!(ask(&own, "POST", "/verdicts", &verdict("ann", "v1")).ok()["accepted"], 1);
     assert_eq!(ask(&tool, "POST", "/verdicts", &verdict("bob", "v2")).ok()["accepted"], 1);
     let list = Command::new(env!("CARGO_BIN_EXE_jurybox"))
@@ -276,7 +279,7 @@ fn a_key_of_a_reviewer_opens_nothing_of_another() {
     assert!(list.contains("tool  review  all queues  as any reviewer"), "{list}");
 }
 
-/// Whoever only reviews is told nothing of what is expected of an item.
+/// A key that may only review sees no rank, value or probability of an item.
 #[test]
 fn claims_are_blind_and_bounded_for_those_who_only_review() {
     let server = Server::start("blind", &[]);
@@ -348,7 +351,8 @@ fn without_keys_nobody_from_elsewhere_may_ask() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && said.contains("jurybox server key add"), "{said}");
     let server = Server::over(&folder, &[]);
-    // A page elsewhere that lets its own name lead here, and one that sends what a form could.
+    // DNS rebinding: a host name of a page elsewhere leads to this machine. Then a request from a
+    // page elsewhere.
     let rebound = server.raw(b"GET /v1/queues HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     assert_eq!(rebound.problem(421), "misdirected");
     let form = [("Origin", "https://evil.example")];
@@ -394,7 +398,7 @@ fn who_asks_too_often_is_told_when_to_come_again() {
     }
 }
 
-/// Planted in every place where a client can put something, none of it comes back or into the log.
+/// A secret planted wherever a client can put text comes back neither in answers nor in the log.
 #[test]
 fn no_secret_is_told() {
     let server = Server::start("secrets", &[]);
@@ -412,7 +416,7 @@ fn no_secret_is_told() {
     ] {
         for path in ["/v1/queues", "/v1/queues/q/items?limit=PLANTED-SECRET-7f3a", "/PLANTED-SECRET-7f3a"] {
             let answer = server.ask_with("GET", path, &headers, "");
-            // What is wrong with a query is told to whoever sent it.
+            // The answer about a wrong query may repeat it to the client.
             if !path.contains("limit") {
                 said += &answer.head;
                 said += &answer.body;
@@ -430,7 +434,7 @@ fn no_secret_is_told() {
             assert!(!text.contains(secret), "{secret}: {text}");
         }
     }
-    // The door is no file.
+    // The local socket is not a file.
     let files = std::fs::read_dir(&server.folder).unwrap().map(|entry| entry.unwrap().path());
     for file in files.filter(|path| path.is_file()) {
         let bytes = std::fs::read(file).unwrap();

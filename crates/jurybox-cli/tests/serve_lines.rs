@@ -1,4 +1,4 @@
-//! Items as lines: cut where they drip, sent again where they broke off, and never another's under the same key.
+//! Items as NDJSON lines: too slow, broken off and sent again, and keys of other requests.
 #![cfg(unix)]
 
 mod server;
@@ -17,7 +17,7 @@ fn lines_that_drip_are_cut_and_those_before_are_in() {
     let head = "POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nb\r\n{\"id\":\"x\"}\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
     let mut dripping = stream.try_clone().unwrap();
-    // Each byte comes well within the patience; all of them would take a minute.
+    // Each byte comes within the timeout of two seconds. All of them would take a minute.
     std::thread::spawn(move || {
         for _ in 0..200 {
             std::thread::sleep(std::time::Duration::from_millis(300));
@@ -42,7 +42,7 @@ fn lines_that_broke_off_are_sent_again_with_their_key() {
         "POST {ITEMS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIdempotency-Key: k\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
         lines.len()
     );
-    // It stops after three fifths.
+    // The client stops after three fifths of the bytes.
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(&lines.as_bytes()[..lines.len() * 3 / 5]).unwrap();
@@ -58,7 +58,8 @@ fn lines_that_broke_off_are_sent_again_with_their_key() {
     assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 5000);
 }
 
-/// Also where the one ends where a part of the other does, where they differ in lines that cannot be read, or where one is no lines at all.
+/// The key of lines is refused for any other request: fewer or more lines, other unreadable lines,
+/// JSON, an empty body or a claim.
 #[test]
 fn a_key_of_lines_is_not_one_of_other_lines() {
     let server = Server::with_queue("keyed-lines", &[]);
@@ -77,7 +78,7 @@ fn a_key_of_lines_is_not_one_of_other_lines() {
         ("b", lines(3000), [lines(2000), lines(3001), lines(3)]),
         ("c", bad.clone(), [worse, lines(3), bad + "{\"id\": 7}\n"]),
     ] {
-        // What a key has done is remembered where something was done.
+        // A key is remembered only if its request changed something, so each case adds its own ids.
         let first = first.replace("\"x", &format!("\"{at}"));
         let taken = ask(at, ndjson, &first).ok();
         assert_eq!(ask(at, ndjson, &first).ok(), taken, "{at}");

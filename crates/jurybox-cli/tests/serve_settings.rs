@@ -1,4 +1,4 @@
-//! How a server is set up: a file, the environment and flags, in that order; and TLS.
+//! The settings of a server by options, the environment and a file; TLS; SIGHUP.
 #![cfg(unix)]
 
 mod server;
@@ -20,7 +20,7 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         format!("data = {:?}\nport = 1\nmax-body = 1000\nrate = 0\nlog = \"off\"\n", data.to_str().unwrap());
     std::fs::write(&file, text).unwrap();
     let config = file.to_str().unwrap();
-    // Server::over passes --port 0 and --data.
+    // Server::over passes --port 0 and --data, which come before the file.
     let server = Server::over(&data, &["--config", config]);
     let large = format!("{{\"id\": \"{}\"}}", "x".repeat(1000));
     server.ask("PUT", "/v1/queues/q", r#"{"evaluators": [{"name": "a"}]}"#).ok();
@@ -151,7 +151,8 @@ fn it_speaks_tls_by_option() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A folder that another process has is waited for; whoever asks for the certificate to be read again meanwhile must not end it.
+/// A server may wait for a folder that another process has. A SIGHUP, which asks it to read its
+/// certificate again, must not end it meanwhile.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_waits_for_its_records_is_not_ended_by_a_hangup() {

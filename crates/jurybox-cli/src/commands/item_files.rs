@@ -104,7 +104,7 @@ pub(crate) struct AddSummary {
     pub(crate) without_payload: u64,
     /// Tag and payload columns that these files do not have.
     pub(crate) missing_columns: Vec<String>,
-    /// The payload columns that these files have, if they lack others. The items then keep their
+    /// The payload columns that these files have, if they lack others. Known items then keep their
     /// earlier payload.
     pub(crate) partial_payload: Vec<String>,
     /// The first refused items, at most [`LISTED_IN_JSON`].

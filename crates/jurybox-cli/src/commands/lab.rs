@@ -1,4 +1,4 @@
-//! Helpers for long commands: threads, Ctrl-C, a progress bar, writable folders.
+//! Helpers of several commands: threads, Ctrl-C, a progress bar, writable folders.
 
 use crate::messages::{can_redraw, say};
 use anyhow::Context;

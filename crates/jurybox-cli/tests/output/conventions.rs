@@ -49,7 +49,7 @@ fn exit_codes_are_what_the_help_says() {
     }
 }
 
-/// `-q` changes no byte of standard output, and leaves nothing on standard error.
+/// `-q` changes no byte of standard output, and leaves standard error empty if nothing fails.
 #[test]
 fn quiet_stops_messages_and_nothing_else() {
     let folder = desk("quiet");
@@ -191,7 +191,7 @@ fn messages_show_control_characters_instead_of_sending_them() {
     }
     assert_eq!(written_out, 9, "all but `pick`, which names no item");
 
-    // An evaluator's name in a state.
+    // The name of an evaluator in a state is escaped, too.
     folder.write("calm.csv", "id,spam,b,verdict\np,1,2,1\nq,2,1,0\n");
     folder.stdout("learn calm.csv --id id --reward verdict --state model.json".split(' '));
     folder.write("model.json", &folder.read("model.json").replace("\"spam\"", "\"sp\\u001b[31mam\""));
@@ -202,7 +202,7 @@ fn messages_show_control_characters_instead_of_sending_them() {
 
 const HOSTILE: &str = "<img src=x onerror=alert(1)>&\"'";
 
-/// Every HTML page forbids scripts by its policy and escapes names.
+/// HTML pages forbid scripts by their policy, and escape names.
 #[test]
 fn pages_escape_every_name_and_forbid_scripts() {
     let folder = Folder::new("pages");
@@ -252,7 +252,7 @@ fn pages_escape_every_name_and_forbid_scripts() {
     for page in &pages {
         let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>";
         assert!(page.contains(policy), "{}", &page[..400]);
-        // The pages themselves contain none of these.
+        // Unescaped, none of these is on a page. ` src=` may be, as a part of an escaped name.
         for sign in ["<img", "<script", "<i>", "<b>hour", "javascript:", " src="] {
             let found = page.find(sign).map(|at| &page[at..(at + 80).min(page.len())]);
             assert!(sign == " src=" || found.is_none(), "{found:?}");
@@ -294,7 +294,7 @@ fn safe_csv_leaves_no_formula_and_changes_no_number() {
             assert_eq!(after, if formula { format!("'{before}") } else { before.clone() });
         }
     }
-    // Every way to write CSV, and one other format.
+    // `rank --all` and `pick` write no formula into CSV either. JSON lines are unchanged.
     let all =
         folder.stdout("rank posts.csv --all --id id --ignore =head --weights a=1 -q --safe-csv".split(' '));
     assert!(all.contains("'@x") && !all.contains(",@x"), "{all}");
@@ -305,8 +305,8 @@ fn safe_csv_leaves_no_formula_and_changes_no_number() {
     assert!(folder.read("picks.jsonl").contains("\"@x\""), "{}", folder.read("picks.jsonl"));
 }
 
-/// An ambiguous comma is reported with the option that resolves it, however late in the file it
-/// comes.
+/// An ambiguous comma late in a file is reported with the option that resolves it: as a warning if
+/// there are few, else as an error.
 #[test]
 fn a_comma_that_first_comes_late_is_named_with_what_to_do() {
     let folder = Folder::new("late-comma");
@@ -334,7 +334,7 @@ fn of_many_columns_the_first_are_named_and_the_others_counted() {
     assert!(messages.contains("e11 and 188 more (200 in all).\n"), "{messages}");
 }
 
-/// The page of the demo replaces a link that has its name in the folder for temporary files.
+/// The page of the demo replaces a link of its name in the folder for temporary files.
 #[cfg(unix)]
 #[test]
 fn the_page_of_a_demo_takes_the_place_of_a_link_and_is_not_written_through_it() {
@@ -349,7 +349,7 @@ fn the_page_of_a_demo_takes_the_place_of_a_link_and_is_not_written_through_it() 
     assert_eq!(folder.unfinished(), 0);
 }
 
-/// A line break in a column's or group's name does not start a line in a table.
+/// A line break in the name of a column or group does not start a line of a table.
 #[test]
 fn no_name_makes_a_line_of_its_own_in_a_table() {
     let folder = Folder::new("lines");

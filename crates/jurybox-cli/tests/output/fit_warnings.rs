@@ -4,8 +4,8 @@ use crate::folder::Folder;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Forty rounds of twenty items; from the twentieth on, `c` gives all items the same score. All
-/// verdicts are 0.
+/// Rounds 0 to 39, of twenty items each. From round 20 on, `c` gives all items the same score. The
+/// first item of each round has the verdict 0.
 fn stuck() -> String {
     let mut text = String::from("round,id,a,b,c,d,verdict\n");
     let mut chance = 1_u64;
@@ -47,7 +47,7 @@ fn documents_have_alarms_and_diagnostics_with_quiet() {
             "{command}: {document}"
         );
         assert!(alarm["message"].as_str().unwrap().starts_with("`c` is "), "{command}: {alarm}");
-        // The rewards from before the change are forgotten.
+        // The 20 rewards from before the change are forgotten.
         let diagnostic = document["diagnostics"][0].as_str().unwrap();
         assert!(diagnostic.starts_with("all 20 rewards so far are 0: "), "{command}: {diagnostic}");
     }

@@ -1,4 +1,4 @@
-//! Every JSON document fits its schema in the book, and has no field that the schema does not name.
+//! Every JSON document fits its schema in the book, and every field is named there.
 
 use crate::folder::Folder;
 use crate::support::history;
@@ -19,9 +19,9 @@ fn schema(format: &str) -> Value {
     .unwrap()
 }
 
-/// A validator for the JSON Schema 2020-12 keywords that these schemas use; any other keyword is an
-/// error. Stricter than the standard: a field that the schema does not name is an error unless
-/// `additionalProperties` allows it.
+/// A validator for the JSON Schema 2020-12 keywords that these schemas use. Other keywords are an
+/// error. It is stricter than the standard: fields that the schema does not name are an error,
+/// unless `additionalProperties` allows them.
 struct Checker<'a> {
     root: &'a Value,
 }
@@ -208,7 +208,8 @@ fn every_document_is_what_its_schema_says() {
     assert_eq!(seen, described, "documents that were made, and schemas");
 }
 
-/// A log of sixty rounds of four rows, one of which was picked at random.
+/// A log of sixty rounds of four rows. In each round one row, in turn, has a verdict. Every row has
+/// the probability 0.25.
 fn log() -> String {
     let mut text = String::from("round,a,b,verdict,p\n");
     for round in 0..60 {
@@ -221,7 +222,7 @@ fn log() -> String {
     text
 }
 
-/// The validator accepts a good document and rejects bad ones.
+/// The validator accepts a good document, and rejects six bad ones.
 #[test]
 fn a_document_that_does_not_fit_its_schema_is_rejected() {
     let good = r#"{"format":"jurybox-reproduce","version":2,"claims":[{"id":"a","paper":"b","measured":"c","finding":"reproduced","note":""}]}"#;

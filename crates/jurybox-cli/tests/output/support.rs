@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// A history: `good` rises with the verdict, `bad` falls, `noise` does neither, `copy` is `good` in
-/// other units. Deterministic: scores are fractional parts of multiples of irrational numbers.
+/// A history. `good` rises with the verdict, `bad` falls, and `noise` does neither. `copy` is
+/// `good` on a reversed scale. Instead of random numbers there are fractional parts of multiples.
 pub(crate) fn history(rows: u32) -> String {
     let even = |i: u32, step: f64| (f64::from(i) * step).fract();
     let mut text = String::from("id,good,copy,bad,noise,verdict\n");

@@ -8,7 +8,8 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
-/// Runs a command on a terminal, and returns all of its output. `variables` are `NAME=value`.
+/// Runs a command on a pseudo-terminal, and returns all of its output. `variables` are
+/// `NAME=value`.
 fn on_terminal(folder: &Folder, line: &[&str], variables: &[&str]) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
@@ -24,7 +25,7 @@ fn on_terminal(folder: &Folder, line: &[&str], variables: &[&str]) -> String {
     let mut child = command.spawn().unwrap();
     drop(command);
     let (mut shown, mut from) = (Vec::new(), File::from(ours));
-    // Linux reports an error, not an end of file, once the other side is closed.
+    // Linux reports an error, not an end of file, once the command has closed its side.
     let mut piece = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut piece) {
         shown.extend_from_slice(&piece[..count]);
@@ -70,7 +71,7 @@ fn cells_and_names_are_shown_and_not_obeyed() {
 fn a_terminal_that_cannot_move_or_colour_is_not_asked_to() {
     let folder = Folder::new("dumb");
     let demo = ["demo", "--out", "demo.html"];
-    // Colours in help, and a demo that redraws its lines.
+    // On a terminal that can show colours, help has colours.
     assert!(on_terminal(&folder, &["--help"], &[]).contains("\u{1b}["));
     for variables in [&["TERM=dumb"][..], &["NO_COLOR=1"]] {
         for line in [&["--help"][..], &["rank", "--no-such"], &["policies"]] {

@@ -1,4 +1,4 @@
-//! A server as people start it, and a client that speaks plain HTTP to it.
+//! A running `jurybox serve`, and a client that speaks plain HTTP to it.
 #![allow(dead_code, reason = "each test uses what it needs")]
 
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A server with a folder of its own, ended with the test.
+/// A server process and its folder. Dropping it ends the process and deletes the folder.
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: String,
@@ -31,13 +31,13 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The answer of a request that went well.
+    /// The body of a successful answer.
     pub(crate) fn ok(self) -> Value {
         assert!(self.status < 300, "{self:?}");
         if self.body.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// The code of a problem, which must be one in every respect.
+    /// The code of an error. Checks its status, content type and required fields.
     pub(crate) fn problem(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{self:?}");
         assert!(self.head.contains("content-type: application/problem+json"), "{self:?}");
@@ -61,7 +61,7 @@ impl Server {
         Server::over(&folder(name), more)
     }
 
-    /// With a queue `q` of one evaluator, `a`.
+    /// Starts a server with a queue `q`, whose only evaluator is `a`.
     pub(crate) fn with_queue(name: &str, more: &[&str]) -> Server {
         let server = Server::start(name, more);
         let set_up = r#"{"evaluators": [{"name": "a"}]}"#;
@@ -73,7 +73,7 @@ impl Server {
         Server::by(Command::new(env!("CARGO_BIN_EXE_jurybox")), folder, more)
     }
 
-    /// By a command with an environment of its own.
+    /// Starts a server by a command that may have an environment of its own.
     pub(crate) fn by(mut command: Command, folder: &Path, more: &[&str]) -> Server {
         let mut child = command
             .args(["serve", "--port", "0", "--data"])
@@ -103,7 +103,7 @@ impl Server {
         Server { child, address, folder: folder.into(), log, keeps: false }
     }
 
-    /// The same folder with a new process.
+    /// Ends this process, and starts a new one on the same folder, which is not deleted.
     pub(crate) fn again(mut self, more: &[&str]) -> Server {
         self.keeps = true;
         let folder = self.folder.clone();
@@ -111,14 +111,14 @@ impl Server {
         Server::over(&folder, more)
     }
 
-    /// Asks it to end, and waits until it has: it must end well.
+    /// Sends SIGTERM, and waits for the process to end. It must end successfully.
     pub(crate) fn terminate(&mut self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         assert!(self.child.wait().unwrap().success(), "{}", self.log());
     }
 
-    /// Makes a key while it runs.
+    /// Creates a key while the server runs, and returns its secret.
     pub(crate) fn key(&self, name: &str, role: &str, more: &[&str]) -> String {
         let made = Command::new(env!("CARGO_BIN_EXE_jurybox"))
             .args(["server", "key", "add", name, "--role", role, "--data"])
@@ -134,7 +134,7 @@ impl Server {
         self.log.lock().unwrap().clone()
     }
 
-    /// Bytes as they are, and all that comes back.
+    /// Sends bytes unchanged, and reads all of the answer.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
@@ -172,7 +172,8 @@ impl Server {
     }
 }
 
-/// All of an answer; its connection is closed after it.
+/// Reads until the connection is closed. The head is in lower case. The status is 0 without an
+/// answer.
 pub(crate) fn read(stream: &mut TcpStream) -> Answer {
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);

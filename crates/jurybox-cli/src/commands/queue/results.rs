@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_two_or_three_digits() {
+    fn numbers_are_rounded_to_significant_digits() {
         for (value, digits, text) in [
             (0.0, 2, "0"),
             (-7.55e-4, 2, "-0.00076"),
