@@ -98,7 +98,7 @@ fn children(
         let (from, rows) = reached(child);
         checked_rows(child, from, rows).map_err(|fault| match fault {
             ArrayFault::NotText(_) => ArrayFault::NotText(None),
-            other => other,
+            other @ ArrayFault::Malformed(_) => other,
         })
     });
     checked.collect()

@@ -28,7 +28,7 @@ impl LearntCounts {
 
 impl From<jurybox::Learnt> for LearntCounts {
     fn from(learnt: jurybox::Learnt) -> LearntCounts {
-        let jurybox::Learnt { used, ignored_rewards: ignored_rewards } = learnt;
+        let jurybox::Learnt { used, ignored_rewards } = learnt;
         LearntCounts { used, ignored_rewards }
     }
 }

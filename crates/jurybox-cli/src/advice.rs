@@ -19,7 +19,7 @@ pub(crate) struct Advised {
 }
 
 impl Advised {
-    pub(crate) fn new(error: impl Into<anyhow::Error>, advice: impl Into<String>) -> anyhow::Error {
+    pub(crate) fn error(error: impl Into<anyhow::Error>, advice: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Advised { error: error.into(), advice: advice.into() })
     }
 }
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_command_adds_advice_that_the_type_of_an_error_does_not_have() {
-        let error = Advised::new(jurybox_server::Error::Refused("no".into()), "pass --queue");
+        let error = Advised::error(jurybox_server::Error::Refused("no".into()), "pass --queue");
         assert_eq!(on(&error).as_deref(), Some("pass --queue"));
         assert_eq!(format!("{:#}", error.context("first")), "first: no");
     }

@@ -102,7 +102,7 @@ fn answers_are_neither_scores_nor_shown() {
         ["--import", &file, "--id", "post", "--golden", "verdict", "--show", "reward", "--log", "off"];
     let server = Server::over(&folder.path("other"), &import);
     let log = said(&server, "Next: review at http://");
-    assert!(!log.contains("looks like the answer"), "{log}");
+    assert!(!log.contains("the name says answer"), "{log}");
     let item = server.get("/v1/queues/scores/items/p101");
     assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": "1"}), &json!("yes")));
 }
@@ -315,7 +315,7 @@ fn queue_commands_work_while_a_server_has_the_folder() {
     // The folder now has two queues: the error of a command without --queue lists them.
     folder.ok("queue init desk --queue second --evaluators a");
     let refused = folder.refused("queue status desk");
-    assert!(refused.contains("desk, second") && refused.contains("--queue"), "{refused}");
+    assert!(refused.contains("main, second") && refused.contains("--queue"), "{refused}");
 }
 
 #[test]

@@ -150,32 +150,14 @@ impl Roles {
         }
         let labels = verdict_labels::checked(&self.labels)?;
         let listed = self.listed(columns)?;
-        let (mut evaluators, mut unread) = (Vec::new(), Vec::new());
-        for evaluator in &listed {
-            if learnt(&evaluator.name).is_none() {
-                known(&evaluator.name)?;
-            }
-            let has_role = |(other, role): &&(String, Role)| *other == evaluator.name && *role != Role::Id;
-            if let Some((_, role)) = named.iter().find(has_role) {
-                if *role == Role::Ignored && self.evaluators.is_empty() {
-                    unread.push(evaluator.name.clone());
-                    evaluators.push(evaluator.clone());
-                    continue;
-                }
-                let column = evaluator.name.clone();
-                let is_context = evaluator.direction == Direction::Context;
-                let one = if is_context { Role::Context } else { Role::Evaluator };
-                return Err(Error::TwoRoles { column, one, other: *role });
-            }
-            evaluators.push(evaluator.clone());
-        }
+        let (mut evaluators, unread) = self.listed_evaluators(path, columns, &listed, &named)?;
         let mut others = Vec::new();
-        let seats: HashSet<String> =
+        let listed_names: HashSet<String> =
             evaluators.iter().map(|evaluator: &Evaluator| evaluator.name.clone()).collect();
         let names: HashSet<&str> = columns.iter().map(|found| found.name.as_str()).collect();
         for found in columns {
             let name = &found.name;
-            if (seats.contains(name) && !unread.contains(name)) || self.context.contains(name) {
+            if (listed_names.contains(name) && !unread.contains(name)) || self.context.contains(name) {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
@@ -245,6 +227,34 @@ impl Roles {
             by_rule: listed.is_empty(),
             widened: None,
         })
+    }
+
+    /// The evaluators that were named or learnt, and the names of those whose columns are not read
+    /// because they are ignored. Errors on unknown columns, and on columns with another role.
+    fn listed_evaluators(
+        &self,
+        path: &Path,
+        columns: &[ColumnInfo],
+        listed: &[Evaluator],
+        named: &[(String, Role)],
+    ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
+        let learnt = |name: &str| self.learnt_evaluators.iter().any(|learnt| learnt.name == name);
+        let mut unread = Vec::new();
+        for evaluator in listed {
+            if !learnt(&evaluator.name) {
+                known(path, names(columns), &evaluator.name)?;
+            }
+            let has_role = |(other, role): &&(String, Role)| *other == evaluator.name && *role != Role::Id;
+            let Some((_, role)) = named.iter().find(has_role) else { continue };
+            if *role != Role::Ignored || !self.evaluators.is_empty() {
+                let column = evaluator.name.clone();
+                let is_context = evaluator.direction == Direction::Context;
+                let one = if is_context { Role::Context } else { Role::Evaluator };
+                return Err(Error::TwoRoles { column, one, other: *role });
+            }
+            unread.push(evaluator.name.clone());
+        }
+        Ok((listed.to_vec(), unread))
     }
 
     /// The named columns with their roles. Errors on unknown columns, and on roles that exclude

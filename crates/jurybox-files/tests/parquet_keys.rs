@@ -92,9 +92,9 @@ fn open(path: &Path, ignore: &[&str]) -> Table {
     Table::open(&[path.to_path_buf()], &roles, true).unwrap()
 }
 
-/// The two best rows of the table, with their values. The key is not read.
+/// The two best rows of each group, with their values.
 fn of_groups(path: &Path) -> String {
-    let options = RankOptions { k: 2, ..RankOptions::default() };
+    let options = RankOptions { k: 2, grouped: true, ..RankOptions::default() };
     let ranking = rank(&open(path, &["v"]), &Ranker::Weights(vec![0.5, 0.25]), options).unwrap();
     let winners = ranking.winners().iter().map(|winner| (winner.row, winner.score.to_bits()));
     format!("{:?}", winners.collect::<Vec<_>>())

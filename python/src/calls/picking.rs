@@ -53,7 +53,7 @@ pub(crate) fn pick<'py>(
             if let Some(out) = &out {
                 notices.output(out, &table);
             }
-            let options = PickOptions { k, min_reward: min_reward, seed, at, only_choose: !observe };
+            let options = PickOptions { k, min_reward, seed, at, only_choose: !observe };
             let round = pick_rows(before, &table, spec.as_ref(), options)?;
             for remark in round.notes() {
                 if remark.is_warning() { &mut notices.warnings } else { &mut notices.notes }

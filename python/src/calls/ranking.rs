@@ -114,8 +114,7 @@ pub(crate) fn rank<'py>(
     first_row: u64,
     min_reward: Option<f64>,
 ) -> Result<Bound<'py, PyDict>> {
-    let options_of =
-        RankOptions { k, min_reward: min_reward, seed, explain, grouped: table_options.key.is_some() };
+    let options_of = RankOptions { k, min_reward, seed, explain, grouped: table_options.key.is_some() };
     options_of.check()?;
     let source = TableSource::from_python(source)?;
     let by_weights = pairs(weights)?;

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long)]
     policy: Option<Spec>,
     /// The time of the round, a whole number such as a timestamp, written into the picks [default:
-    /// the number of rounds that the state has seen]
+    /// one after the latest time in the state]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
     /// Only choose; leave the state unchanged
@@ -177,7 +177,7 @@ impl Args {
         let picking = &round.picking;
         match &self.out {
             Some(out) => {
-                picking.write(table, out, self.table.layout(text_format(table.format())), self.all)?
+                picking.write(table, out, self.table.layout(text_format(table.format())), self.all)?;
             }
             None if self.json => {}
             None => picking.write(table, Path::new("-"), self.table.layout(Format::Csv), self.all)?,

@@ -30,16 +30,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        match &self.name {
-            Some(name) => {
-                let entry = find(name)?;
-                self.show(entry)?;
-                next(format_args!("rank FILE --policy {}", entry.name));
-            }
-            None => {
-                self.list()?;
-                next(format_args!("policies NAME"));
-            }
+        if let Some(name) = &self.name {
+            let entry = find(name)?;
+            self.show(entry)?;
+            next(format_args!("rank FILE --policy {}", entry.name));
+        } else {
+            self.list()?;
+            next(format_args!("policies NAME"));
         }
         Ok(())
     }

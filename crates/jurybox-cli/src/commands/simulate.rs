@@ -22,7 +22,7 @@ Examples:
 
 /// Compare policies on a simulated review queue
 ///
-/// The data are those of the paper's synthetic experiments; the options under \"Extensions\" add
+/// The data are those of the paper's synthetic experiments; the options under "Extensions" add
 /// the troubles of real data. All policies see the same items, and know what the paper gives them
 /// (noise levels, horizon). Regret is against an oracle that knows every evaluator.
 #[derive(clap::Args)]

@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, Read};
 /// Detects JSON by the beginning of a text: `None` if it is not JSON, else whether it must be
 /// converted to lines.
 pub(crate) fn is_json(text: &[u8]) -> Option<bool> {
-    let begin = text.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(text).trim_ascii_start();
+    let unmarked = text.strip_prefix(&[0xef, 0xbb, 0xbf]);
+    let begin = unmarked.unwrap_or(text).trim_ascii_start();
     let second = begin.get(1..)?.trim_ascii_start().first();
     match (begin.first()?, second) {
         (b'[', Some(b'{' | b']')) => Some(true),
@@ -14,7 +15,8 @@ pub(crate) fn is_json(text: &[u8]) -> Option<bool> {
             let cut = |line: &[u8]| {
                 serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err_and(|error| error.is_eof())
             };
-            Some(line.is_some_and(cut))
+            // The conversion also removes a byte order mark.
+            Some(unmarked.is_some() || line.is_some_and(cut))
         }
         _ => None,
     }
@@ -185,6 +187,7 @@ mod tests {
         assert_eq!(is_json(b"{\"a\":1}\n{\"a\":2}\n"), Some(false));
         assert_eq!(is_json(b"{\n\"a\":1}\n"), Some(true));
         assert_eq!(is_json(b"[\n {\"a\":1}]\n"), Some(true));
+        assert_eq!(is_json(b"\xef\xbb\xbf{\"a\":1}\n{\"a\":2}\n"), Some(true));
         assert_eq!(is_json(b"{\"a\":1}"), Some(false));
         assert_eq!(is_json(b"[a],b\n1,2\n"), None);
         assert_eq!(is_json(b"{a},b\n1,2\n"), None);

@@ -110,7 +110,7 @@ impl MissedEstimate {
         let mut words = Vec::new();
         if self.unknown > 0 {
             words.push(format!(
-                "{} had a review probability of 0, or of 1 but no reward: each is counted as missed in full.",
+                "{} had a review probability of 0, or of 1 but no reward: the bound counts each as missed in full.",
                 counted(self.unknown, "row")
             ));
         }

@@ -32,7 +32,7 @@ pub(crate) async fn post(
         match verdict.source() {
             SourceField::Reviewer => {}
             SourceField::Automatic => {
-                caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?
+                caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?;
             }
             SourceField::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
         }

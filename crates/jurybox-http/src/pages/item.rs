@@ -70,7 +70,7 @@ fn standing(config: &Config, explained: &ExplainedItem) -> Markup {
             @if let Some(due) = item.due { li { "due " b { (moment(due, now)) } } }
             @if let Some(value) = item.value { li { "value " b { (number(value)) } } }
             @if let Some(predicted) = explained.predicted { li { "predicted: " b { (words.prediction(predicted)) } } }
-            @if let Some(audit) = explained.random_check { li { "random check (" b { (percent(audit)) } " of items are)" } }
+            @if let Some(rate) = explained.random_check { li { "random check (" b { (percent(rate)) } " of items are)" } }
             @for (name, value) in &item.tags { li { (name) " " b { (value) } } }
         }
     }

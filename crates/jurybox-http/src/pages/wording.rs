@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(graded.found_in(3.0, 4), "average verdict 0.75 of 4 reviewed");
         assert_eq!(graded.mean(estimate(0.7, 0.62, 0.77)), "0.70 (0.62 to 0.77)");
         let wide = wording(r#", "reward": {"lowest": 0, "highest": 10}"#, &[]);
-        assert_eq!(wide.prediction(estimate(3.14, 1.0, 9.0)), "3.14");
+        assert_eq!(wide.prediction(estimate(3.25, 1.0, 9.0)), "3.25");
     }
 
     #[test]

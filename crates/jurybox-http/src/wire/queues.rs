@@ -116,6 +116,7 @@ pub(crate) struct SettingsBody(#[serde(with = "QueueChange")] pub(crate) ConfigC
 /// A change of a queue's settings. Settings that are left out do not change.
 #[derive(Deserialize, ToSchema)]
 #[serde(remote = "ConfigChange", deny_unknown_fields)]
+#[expect(clippy::option_option, reason = "left out, null and a scale differ")]
 #[schema(as = QueueChange)]
 pub(crate) struct QueueChange {
     /// The evaluators that score items. They can be added and removed while a queue exists. An

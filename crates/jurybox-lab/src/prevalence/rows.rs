@@ -179,18 +179,24 @@ impl PrevalenceRows {
         )?;
         failed.map_or(Ok(()), Err)?;
         rows.items = ItemIndex::of(&ids);
-        if let (0, false, Some(column)) = (rows.labelled(), rows.golden.is_empty(), &options.golden) {
+        rows.check_labels(table, options)?;
+        never.refused(rows.rewards.len(), taken.probability().unwrap_or_default())?;
+        rows.know_picks();
+        Ok(rows)
+    }
+
+    /// Errors if no row outside of the golden items has a reward.
+    fn check_labels(&self, table: &Table, options: &PrevalenceOptions) -> Result<(), Error> {
+        if self.labelled() > 0 {
+            return Ok(());
+        }
+        if let (false, Some(column)) = (self.golden.is_empty(), &options.golden) {
             let reason = "every row with a reward has a right answer: leave this column empty for \
                           rows that are not golden items";
             return Err(Error::setting("golden", column, reason));
         }
-        if rows.labelled() == 0 {
-            let column = taken.reward().unwrap_or_default().into();
-            return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
-        }
-        never.refused(rows.rewards.len(), taken.probability().unwrap_or_default())?;
-        rows.know_picks();
-        Ok(rows)
+        let column = table.roles().reward().unwrap_or_default().into();
+        Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into())
     }
 
     /// Assigns the next row to a segment; `known` has the number of each segment so far.

@@ -295,7 +295,7 @@ mod tests {
             (0..2 * PAIRS).flat_map(|row| (0..PAIRS).map(move |j| f64::from(u8::from(j == row % PAIRS))));
         let log = ReviewLog {
             scores: scores.collect(),
-            rewards: (0..2 * PAIRS).map(|row| f64::from(u8::from(row % PAIRS % 3 == 0))).collect(),
+            rewards: (0..2 * PAIRS).map(|row| f64::from(u8::from((row % PAIRS).is_multiple_of(3)))).collect(),
             rounds: (0..12).map(|round| (5 * round..5 * round + 5).collect()).collect(),
             ..ReviewLog::of(Evaluators::numbered(PAIRS).unwrap())
         };

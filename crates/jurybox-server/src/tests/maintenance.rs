@@ -73,7 +73,7 @@ fn set_version(home: &Home, version: i64) {
             home.change(&format!("PRAGMA user_version = {version}"));
         }
         StoreLocation::Database(_) => {
-            assert_eq!(home.change(&format!("UPDATE version SET version = {version}")), 1)
+            assert_eq!(home.change(&format!("UPDATE version SET version = {version}")), 1);
         }
     }
 }

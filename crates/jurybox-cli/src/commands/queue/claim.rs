@@ -83,18 +83,17 @@ impl Args {
             output::text_to_stdout(&text)?;
         }
         let (address, reviewer) = (self.address.argument(), shell(&self.reviewer));
-        match claims.first() {
-            Some(first) => next(format_args!(
+        if let Some(first) = claims.first() {
+            next(format_args!(
                 "queue verdict {address} --reviewer {reviewer} --item {} --reward NUMBER",
                 shell(&first.item)
-            )),
-            None => {
-                if limited_by.is_none() {
-                    say(format_args!("There is no item for {}.", self.reviewer));
-                }
-                next(format_args!("queue status {address}"));
-            }
+            ));
+            return Ok(());
         }
+        if limited_by.is_none() {
+            say(format_args!("There is no item for {}.", self.reviewer));
+        }
+        next(format_args!("queue status {address}"));
         Ok(())
     }
 

@@ -90,7 +90,7 @@ impl QueueAddress {
             EmbeddedQueue::open(&self.place, self.queue.as_deref(), self.timeout()).map_err(|error| {
                 match error {
                     // Without --queue, this error means that there are several queues or none.
-                    Error::Refused(_) if self.queue.is_none() => Advised::new(
+                    Error::Refused(_) if self.queue.is_none() => Advised::error(
                         error,
                         "name a queue with --queue, or create one with `jurybox queue init`",
                     ),

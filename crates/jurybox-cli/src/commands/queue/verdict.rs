@@ -153,12 +153,12 @@ impl Args {
             rejected.extend(refused);
         }
         // The queue refuses a word that it has no reward for, among other things.
-        let advised = |error| if has_unknown_word { Advised::new(error, SET_LABELS) } else { error };
+        let advised = |error| if has_unknown_word { Advised::error(error, SET_LABELS) } else { error };
         self.tell(accepted, repeated, &rejected).map_err(advised)?;
         if let (Some(item), Some(reviewer), [refused]) = (&self.item, &self.reviewer, &rejected[..]) {
             let error = anyhow!("{}: {}", refused.id, refused.why);
             if !has_unknown_word && !self.revise && queue.last_verdict(item, reviewer)?.is_some() {
-                return Err(Advised::new(error, format!("pass --revise if {reviewer} changed their mind")));
+                return Err(Advised::error(error, format!("pass --revise if {reviewer} changed their mind")));
             }
             return Err(advised(error));
         }
@@ -260,7 +260,7 @@ impl Args {
                     odd.column,
                     advice::labels(&odd)
                 );
-                return Err(Advised::new(Error::OddCells(odd), advice));
+                return Err(Advised::error(Error::OddCells(odd), advice));
             }
             scanned => {
                 scanned?;

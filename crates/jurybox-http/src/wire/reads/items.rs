@@ -108,7 +108,7 @@ pub(crate) struct ItemDetail {
     leases: Vec<ItemLease>,
     /// The probability with which the item was chosen for a random check; null if it was not
     /// chosen.
-    audit: Option<f64>,
+    random_check_probability: Option<f64>,
     /// The ranking model, named by the last log entry that it learnt from.
     model: u64,
     /// Present if the request has `explain=true`.
@@ -123,7 +123,7 @@ impl ItemDetail {
             payload,
             verdicts,
             leases,
-            random_check: audit,
+            random_check: random_check_probability,
             model,
             contributions,
             predicted,
@@ -151,7 +151,7 @@ impl ItemDetail {
                 .into_iter()
                 .map(|(reviewer, until)| ItemLease { reviewer, until: Time(until) })
                 .collect(),
-            audit,
+            random_check_probability,
             model,
             explanation,
         }
