@@ -6,8 +6,8 @@ use crate::input::InputFile;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::Read;
 
-/// Bytes of text per block, unless a record is longer. The size is the same for any number of
-/// threads, so that results are too.
+/// Maximum number of bytes per block, unless a record is longer. It is the same for any number of
+/// threads, so that results do not depend on that number.
 const BLOCK: usize = 1 << 20;
 
 /// Maximum length of a record in bytes. A longer one is refused: probably the file has no line
@@ -27,7 +27,7 @@ pub(crate) enum RecordEnds {
 struct BlockReader {
     text: Box<dyn Read + Send>,
     ends: RecordEnds,
-    /// Text that was read after the end of the last block.
+    /// Text that was read beyond the end of the previous block.
     rest: Vec<u8>,
     ended: bool,
     lines: u64,

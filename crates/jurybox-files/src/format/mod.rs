@@ -191,7 +191,7 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
         false
     }
 
-    /// The whole rows of one part of a pass for which records were requested.
+    /// The whole rows of one part of a pass whose plan has `records` set.
     fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 
     /// Whole rows in the given order: from the kept records, or else by row number.
@@ -296,8 +296,8 @@ impl OutputColumns<'_> {
         self.numeric.get(name).cloned()
     }
 
-    /// The Arrow type of a column that this source lacks. It is the type in another source that has
-    /// one; otherwise `Float64` for numbers and `Utf8` for text.
+    /// The Arrow type of a column that this source lacks. It is the column's type in another
+    /// source, if that has Arrow types; otherwise `Float64` for numbers and `Utf8` for text.
     pub(crate) fn data_type(&self, found: &ColumnInfo) -> DataType {
         match &found.data_type {
             Some(data_type) => data_type.clone(),

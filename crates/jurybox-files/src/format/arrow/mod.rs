@@ -130,7 +130,7 @@ fn read(
             let place = RowPosition::Row((before + row) as u64 + 1);
             tally.take(path, place, plan, column, cell, text.as_bytes())
         })?;
-        // In numeric arrays, missing cells are counted only if all cells are missing.
+        // Here, missing cells of a numeric array are counted only if all of its cells are missing.
         if is_numeric(array.data_type()) && found.is_missing() {
             tally.missing += found.len() as u64;
         }

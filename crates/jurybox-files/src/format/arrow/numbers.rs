@@ -33,7 +33,7 @@ pub(super) fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether [`of_numbers`] restores the values of this type from `f64` without loss.
+/// Whether [`of_numbers`] restores every value of this type except NaN from `f64`.
 pub(crate) fn fits_a_number(data_type: &DataType) -> bool {
     use DataType::{Float32, Float64, Int8, Int16, Int32, UInt8, UInt16, UInt32};
     matches!(data_type, Float32 | Float64 | Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32)

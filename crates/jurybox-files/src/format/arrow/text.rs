@@ -98,7 +98,8 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
             let (values, at) = looked_up(array, row);
             return text(&values, at);
         }
-        // `json` must name each of these types: one that it left to `text` would recurse forever.
+        // `json` must name each of these types: for a type left to `text`, they would call each
+        // other forever.
         DataType::List(_)
         | DataType::LargeList(_)
         | DataType::FixedSizeList(..)
@@ -139,8 +140,8 @@ pub(super) fn each_text<E>(
     }
 }
 
-/// The values that a dictionary, run-end or union array refers to, and the index among them of this
-/// row's value.
+/// An array that holds the value of this row of a dictionary, run-end or union array, and the
+/// value's index in it.
 pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
     match array.data_type() {
         DataType::RunEndEncoded(ends, _) => {
@@ -160,16 +161,17 @@ pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
     }
 }
 
-/// A cell as a key for grouping and joining; `None` where missing. Whole floats become whole
-/// numbers (`7.0` is `7`), because libraries turn whole-number columns with gaps into floats.
+/// A cell as a key for grouping and joining; `None` for null, and empty text for NaN. Whole floats
+/// become whole numbers (`7.0` is `7`), because libraries turn whole-number columns with gaps into
+/// floats.
 ///
-/// Errors with the value if it is a float of at least 2^53, or 2^24 or 2^11 in the smaller types.
-/// Such floats do not represent each whole number.
+/// Errors with the value if its magnitude is at least 2^53 in `Float64`, 2^24 in `Float32`, or 2^11
+/// in `Float16`. Floats from there on do not represent each whole number.
 pub(crate) fn key(array: &dyn Array, row: usize) -> Result<Option<String>, f64> {
     if array.is_null(row) {
         return Ok(None);
     }
-    // Bits of the mantissa, with the implicit one.
+    // Bits of the mantissa, including the implicit leading bit.
     let (value, digits) = match array.data_type() {
         DataType::Float64 => (primitive!(array, row, Float64Type), 53),
         DataType::Float32 => (primitive!(array, row, Float32Type).into(), 24),
@@ -183,7 +185,7 @@ pub(crate) fn key(array: &dyn Array, row: usize) -> Result<Option<String>, f64> 
     Ok(if value.fract() == 0.0 { Some((value as i64).to_string()) } else { text(array, row) })
 }
 
-/// The shortest text that reads back as the same number; empty for NaN.
+/// The number with the fewest digits that read back as the same number; empty for NaN.
 pub(crate) fn shortest(value: f64) -> String {
     if value.is_nan() { String::new() } else { format!("{value:?}") }
 }

@@ -16,10 +16,11 @@ use std::sync::Arc;
 
 /// Converts batches with the same columns, by name and order, to one schema.
 ///
-/// Columns of different integer types become 64-bit integers, but text if one type is signed and
-/// the other is `UInt64`. Floats become doubles, alone or with integers. Timestamps of one zone
-/// take the finer unit, dictionaries count as their values, and nulls fit every type. Any other
-/// mixture becomes text. Only the types decide, never the rows.
+/// Types are combined two at a time, in the order of the batches. Two integer types become 64-bit
+/// integers, but text if one is signed and the other is `UInt64`. Two float types become doubles,
+/// as do floats with integers. Timestamps of one zone take the finer unit, dictionaries count as
+/// their values, and nulls fit every type. Any other mixture becomes text. Only the types decide,
+/// never the rows.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
@@ -108,8 +109,8 @@ fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
         }
         DataType::Timestamp(unit, zone) => cast_timestamps(array, *unit, zone.clone()),
         _ => {
-            // Empty text stays empty text. The empty text of another type, which is NaN, becomes
-            // missing.
+            // Empty cells of a text column stay empty text. In other types, empty text stands for
+            // NaN and becomes missing.
             let kept = is_text(array.data_type());
             let cell = |row| parsed(row).filter(|text| kept || !text.is_empty());
             Arc::new((0..array.len()).map(cell).collect::<StringArray>())
@@ -169,7 +170,7 @@ mod tests {
         let there = of_one_type(vec![batch(&one), batch(&other)]).unwrap();
         let back = of_one_type(vec![batch(&other), batch(&one)]).unwrap();
         assert_eq!(there[0].schema(), there[1].schema());
-        assert_eq!(there[0].schema(), back[0].schema(), "whoever comes first");
+        assert_eq!(there[0].schema(), back[0].schema(), "in either order");
         (there[0].schema().field(0).data_type().clone(), cells(&there))
     }
 

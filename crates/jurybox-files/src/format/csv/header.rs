@@ -131,7 +131,7 @@ fn comment_bytes(text: &[u8]) -> usize {
     while text[at..].starts_with(b"#") {
         match memchr(b'\n', &text[at..]) {
             Some(end) => at += end + 1,
-            // The text ends within a line that starts with `#`: it is taken for the header.
+            // The text ends within a line that starts with `#`: that line is taken for the header.
             None => return at,
         }
     }
@@ -146,10 +146,10 @@ fn named((at, name): (usize, String)) -> String {
 
 /// Detects the delimiter from the first two records.
 ///
-/// A delimiter fits if it cuts both records into the same number of cells, two or more. A tab,
-/// semicolon or bar that fits wins, unless commas fit and give more cells. If none wins, it is the
-/// comma if the first line has one. If not, it is the most frequent of the others in the first
-/// line, or the comma if it has none of them.
+/// A delimiter fits if it cuts both records into the same number of cells, two or more. Of the tab,
+/// semicolon and bar, the one that fits with the most cells wins, unless commas fit and give more
+/// cells. If none wins, the comma is taken if the first line has one; else the most frequent of the
+/// other three in that line; else the comma.
 fn delimiter(text: &[u8]) -> u8 {
     let cut = |delimiter: u8| -> Option<usize> {
         let end = record_end(text, 0, delimiter)?;

@@ -160,7 +160,7 @@ impl StoredRow {
     }
 }
 
-/// The error for a text whose first two records are longer than the maximum length.
+/// The error for a text whose first two records do not end within the bytes used for detection.
 fn too_long(path: &Path, text: &[u8]) -> Error {
     let (path, place) = (path.to_path_buf(), RowPosition::Line(1));
     match memchr(b'"', text) {

@@ -81,7 +81,7 @@ pub(super) struct FieldPaths {
 }
 
 impl FieldPaths {
-    /// Adds the path `way` to a column.
+    /// Adds the path `way`, which leads to a column.
     pub(super) fn add(&mut self, way: &[String], column: usize) {
         match way.split_first() {
             None => self.column = Some(column),

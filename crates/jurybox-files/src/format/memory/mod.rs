@@ -140,8 +140,8 @@ impl RowSource for MemoryTable {
     fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
         let RowRange { start, rows, .. } = unit.range;
         let mut row = 0;
-        // A piece of at least half a batch is parsed alone, without a copy. Smaller ones are
-        // joined.
+        // If the first piece has at least half of `BATCH` rows, it is parsed alone, without a copy.
+        // Otherwise it is joined with the pieces that follow.
         while row < rows {
             let mut pieces = self.pieces(start + row, BATCH.min(rows - row));
             if pieces[0].2 >= BATCH / 2 {
@@ -210,8 +210,8 @@ fn whole(part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Er
     Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 
-/// Errors unless a batch has the names and types of the schema, in the same order. Nullability and
-/// metadata may differ.
+/// Errors unless a batch has the column names and types of the schema, in the same order.
+/// Nullability and metadata may differ.
 fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), Error> {
     let about = |schema: &SchemaRef| {
         let fields = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
@@ -224,8 +224,8 @@ fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), 
     Err(Error::Arrow { path: NAME.into(), reason })
 }
 
-/// The units of a pass over selected row ranges. The list is in reverse order: the next one is
-/// last.
+/// The units of a pass over selected row ranges. The ranges are in reverse order, so that the next
+/// one is taken from the end of the list.
 struct SelectedRanges(Vec<Range<u64>>);
 
 impl UnitReader for SelectedRanges {

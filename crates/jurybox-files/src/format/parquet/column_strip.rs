@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 /// The numbers of one column over a unit, in parts. `used` counts the rows of the first part that
-/// batches have used.
+/// are in batches already.
 struct ColumnStrip {
     column: usize,
     parts: VecDeque<NumberColumn>,
@@ -34,7 +34,7 @@ pub(super) fn read(
 ) -> Result<(), Error> {
     let mut sums = std::mem::take(&mut memory.sums);
     if let Some(form) = &plan.form {
-        // If an evaluator has no column, every sum lacks a term, and the value is missing.
+        // If an evaluator has no column, the sums start as NaN: the value of every row is missing.
         let begin = if plan.lacks_a_score() { f64::NAN } else { 0.0 };
         begin_sums(&mut sums, form, range.rows, begin);
     }
@@ -100,7 +100,8 @@ fn place(numbers: NumberColumn, what: ColumnUse, scores: &mut [Option<NumberColu
         ColumnUse::Score { evaluator, sign } => scores[evaluator] = Some(numbers.signed(sign)),
         ColumnUse::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
         ColumnUse::Probability => batch.probabilities = numbers.into_vec(),
-        // Unreachable: `ParquetInput::pages` leaves such columns to the Arrow reader.
+        // Unreachable: columns to skip are not read here, and `ParquetInput::pages` leaves units
+        // with a column of the other uses to the Arrow reader.
         ColumnUse::Skip
         | ColumnUse::Group { .. }
         | ColumnUse::Key

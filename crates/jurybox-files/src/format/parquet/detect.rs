@@ -19,8 +19,9 @@ const SAMPLE_BYTES: i64 = 1 << 24;
 /// fewer.
 const MIN_ROWS: usize = 32;
 
-/// Sets the column kinds from the first rows, or from the statistics of the first row group. Read
-/// errors are ignored here, because the pass meets them again.
+/// Sets the column kinds from the first rows. A column for which [`range_of_fractions`] finds a
+/// range keeps its kind, and gets that range. Read errors are ignored here, because the pass meets
+/// them again.
 pub(super) fn look(columns: &mut [ColumnInfo], from: &ParquetInput<'_>, notation: &Notation) {
     let groups = from.metadata.metadata().row_groups();
     for (column, found) in columns.iter_mut().enumerate() {
@@ -68,7 +69,7 @@ fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[u
 /// The minimum and maximum of a column in a row group, by its statistics. `None` unless one of the
 /// two has decimals and the column has no missing value.
 ///
-/// Such a column holds measurements, not identifiers, so that its cells are not needed.
+/// Such a column holds measurements, not identifiers: its cells need not be looked at.
 fn range_of_fractions(
     metadata: &ArrowReaderMetadata,
     group: &RowGroupMetaData,

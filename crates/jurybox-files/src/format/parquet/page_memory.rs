@@ -82,7 +82,7 @@ mod tests {
         let place = first.as_ptr();
         assert_eq!(*first, *text);
         let second = memory.unpacked(&packed, 1 << 20).unwrap();
-        assert_ne!(second.as_ptr(), place, "the first page is still looked at");
+        assert_ne!(second.as_ptr(), place, "the first page is still in use");
         drop(first);
         assert_eq!(memory.unpacked(&packed, 1 << 20).unwrap().as_ptr(), place);
         assert!(PageMemory::default().unpacked(&packed, 1000).is_err());

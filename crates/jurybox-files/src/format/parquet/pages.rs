@@ -230,8 +230,8 @@ fn with_gaps(levels: &[u8], count: usize, numbers: &NumberColumn) -> Result<Numb
     Ok(NumberColumn::Own(list))
 }
 
-/// Decodes Parquet's RLE/bit-packing hybrid. Calls `each` with every value and how often it
-/// repeats.
+/// Decodes Parquet's RLE/bit-packing hybrid. Calls `each` with every value and the length of its
+/// run, which is 1 for bit-packed values.
 fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
     let short = || damaged("a page ends within its levels or indices");
     if width > 32 {
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(expanded(&packed, 3, 5).unwrap(), [0, 1, 2, 3, 4]);
         // A run: the header 10 means five repetitions, and 300 takes two bytes.
         assert_eq!(expanded(&[10, 44, 1], 9, 5).unwrap(), [300; 5]);
-        // Truncated twice, zero repetitions, empty, and a header without end.
+        // Two truncated inputs, zero repetitions, no bytes, and a header without end.
         for bad in [&packed[..3], &[10, 44], &[0, 0, 0], &[], &[0xff; 12]] {
             assert!(expanded(bad, 9, 8).is_none(), "{bad:?}");
         }

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Minimum number of rows per unit of work, unless the row group is smaller.
+/// Minimum number of rows per unit of a pass over the whole file, unless the row group is smaller.
 const RANGE_ROWS: usize = 1 << 17;
 /// Maximum number of rows decoded at a time, so that their columns stay in the cache.
 pub(super) const BATCH: usize = 1 << 13;

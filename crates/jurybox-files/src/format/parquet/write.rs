@@ -97,7 +97,8 @@ fn is_supported(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a dictionary of these values is written as it is: common Parquet readers can read it.
+/// Whether common Parquet readers can read a dictionary of these values, so that it is written as
+/// it is.
 fn is_supported_dictionary(values: &DataType) -> bool {
     use DataType::{
         Binary, Decimal128, Decimal256, FixedSizeBinary, Float16, Interval, LargeBinary, LargeUtf8, Utf8,
