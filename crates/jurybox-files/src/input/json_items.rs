@@ -96,7 +96,7 @@ impl<R: Read> JsonItems<R> {
             b'"' => self.quoted = true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' if self.depth > 0 => self.depth -= 1,
-            // An item without brackets or quotes, such as a number, ends at the next separator.
+            // An item without brackets, such as a number, ends at the next separator.
             b',' | b']' | b'\n' if self.depth == 0 && !first => {
                 self.end();
                 return self.take(byte);

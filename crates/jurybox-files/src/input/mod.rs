@@ -46,7 +46,7 @@ pub(crate) struct InputFile {
 enum InputOrigin {
     /// A file on disk, with its identity when it was opened.
     File(FileIdentity),
-    /// A copy of standard input or of a pipe on disk, which can be read repeatedly.
+    /// A copy on disk of standard input or of a pipe, which can be read repeatedly.
     Kept(File),
     /// Standard input, which can be read once. The bytes are its first ones, read for detection.
     Once(Mutex<Option<Vec<u8>>>),
@@ -152,8 +152,8 @@ impl InputFile {
         Ok(InputFile { path, format, reading, items, origin: InputOrigin::Kept(kept), size: Some(size) })
     }
 
-    /// The whole text, decompressed and decoded. Adds the bytes read, as compressed, to `bytes`.
-    /// Errors if this is standard input that was read before.
+    /// The whole text, decompressed and decoded. The bytes read are counted in `bytes` before they
+    /// are decompressed. Errors if this is standard input that was read before.
     pub(crate) fn text(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, Error> {
         let raw: Box<dyn Read + Send> = match &self.origin {
             InputOrigin::Once(head) => {
@@ -180,8 +180,7 @@ impl InputFile {
     }
 
     /// The start of the text, for detecting the columns. It extends until `enough` holds for it, or
-    /// to about the length of the longest record. A later call of `text` still returns the whole
-    /// text.
+    /// to about [`MOST_LOOK`] bytes. A later call of `text` still returns the whole text.
     pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<InputStart, Error> {
         if let InputOrigin::Once(head) = &self.origin {
             return self

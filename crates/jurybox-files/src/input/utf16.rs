@@ -19,7 +19,7 @@ pub(super) fn order(head: &[u8]) -> Option<ByteOrder> {
     }
 }
 
-/// A reader that converts UTF-16 to UTF-8, with the byte order mark.
+/// A reader that converts UTF-16 to UTF-8 and keeps a byte order mark.
 pub(super) struct Utf8<R> {
     from: R,
     order: ByteOrder,
