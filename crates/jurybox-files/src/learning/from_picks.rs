@@ -1,4 +1,4 @@
-//! Learning from the verdicts on picks. The verdicts are a column of the picks, or in other files.
+//! Learning from the verdicts on picks. The verdicts are a column of the picks, or a table apart.
 
 use super::{LearnHost, LearnNotice, RowInput, notify_of_reviewers, reward};
 use crate::cell_number::Decimal;
@@ -195,8 +195,8 @@ impl RowInput<'_> {
     }
 }
 
-/// Whether a warning about picks is shown. Evaluators without scores are not: they were reported
-/// when the picks were made, or were added later.
+/// Whether a warning about picks is shown. Warnings about evaluators without scores are not: these
+/// evaluators were reported when the picks were made, or were added later.
 fn is_shown(warning: &Warning) -> bool {
     !["missing-column", "no-values"].contains(&warning.code())
 }

@@ -111,7 +111,7 @@ pub enum RowInput<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LearnHost {
-    /// Prepares a table before it is read, such as its threads and progress. Only
+    /// Prepares a table before it is read, for example by setting its threads and progress. Only
     /// [warnings](Table::on_warning) for which `shown` returns true are to be shown.
     fn prepare(&self, table: Table, shown: fn(&Warning) -> bool) -> Table;
 
@@ -202,26 +202,26 @@ impl LearnResult {
     }
 }
 
-/// Minimum number of rows with a known id, but other scores or another verdict, that shows that ids
-/// are reused for new items. Fewer such rows are corrections. So are more of them, unless there is
-/// more than one per [`ONE_IN`] unchanged rows that were learnt before.
+/// Ids are taken to be reused for new items if at least this many rows have a known id, but other
+/// scores or another verdict, and if they are more than one per [`ONE_IN`] unchanged rows that were
+/// learnt before. Otherwise such rows are taken to be corrections.
 const FEW_CORRECTED: u64 = 3;
 /// Minimum number of unchanged rows per corrected row; see [`FEW_CORRECTED`].
 const ONE_IN: u64 = 50;
 
-/// Learns from rows. Returns `None` if all rows were learnt before, or if there are none.
+/// Learns from rows. Returns `None` if all of the input is skipped, or if it is files without rows.
 ///
 /// Skips files with the same bytes as a learnt one, whatever their name or compression. If exactly
-/// one column holds ids, it also skips files with the same rows in any order and format. Files over
-/// 64 MiB are compared by their bytes only.
+/// one column holds ids, files and tables in memory with the same rows as a learnt one are skipped
+/// too, in any order and format. Files over 64 MiB are compared by their bytes only.
 ///
 /// In other tables with one column of ids, single rows are skipped if the same id, scores, reward
 /// and reviewer were learnt before. Rows of which only the id is known count, and are reported. If
 /// there are many of them, the ids are taken to be reused for new items, and every row counts. Rows
 /// without a verdict are not remembered, and count each time.
 ///
-/// Errors on rows that are known to be picked from, because the state has observed them: learn
-/// their verdicts [with the picks](learn_verdicts). With [`again`](LearnOptions::again) no row is
+/// Errors on files and tables in memory from which the state is known to have picked: learn the
+/// verdicts [with the picks](learn_verdicts). With [`again`](LearnOptions::again) no row is
 /// compared with what the state knows.
 ///
 /// ```
@@ -333,7 +333,8 @@ pub fn learn_rows(
         NewInput::Unnamed => LearntNames::default(),
     };
     tables.into_iter().for_each(|name| state.memory.learnt_file(name));
-    // If the policy used none of these rewards, it may still learn them with the picks' receipts.
+    // If the policy used none of these rewards, they are not remembered, because it may still learn
+    // them with the picks' receipts.
     if taught.used > 0 {
         state.memory.learnt_verdicts_of_table(&verdicts);
     }

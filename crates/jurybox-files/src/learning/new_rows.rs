@@ -100,8 +100,8 @@ impl NewFiles {
     ) -> Result<(), Error> {
         let over = match state {
             Some(state) => state.jury.evaluators().clone(),
-            // A new state will have the evaluators of all files together. Only reading a long table
-            // shows its evaluators. A single file has no other file to be compared with.
+            // A new state will have the evaluators of all files together. They are not known before
+            // a long table is read, and a single file has no other file to be compared with.
             None if self.files.len() > 1
                 && one_id(roles).is_some()
                 && how.reading.long.is_none()
@@ -341,8 +341,8 @@ fn scan_rows(
         ..Roles::default()
     };
     let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
-    // Verdicts of long tables are not compared. The files are made wide together, so a row may
-    // differ from the row of one file.
+    // Verdicts of long tables are not compared. Learning makes all files wide together, so its rows
+    // may differ from the rows of one file.
     let verdicts = how.reading.long.is_none().then_some(verdicts);
     RowScan::of(&host.prepare(table, |_| false), verdicts).ok()
 }

@@ -56,10 +56,10 @@ pub enum LearnNotice {
         /// The least and the greatest reward now.
         here: (f64, f64),
     },
-    /// All scores of an evaluator equal the rewards of their rows, or all equal their negatives.
-    /// They may be the verdicts themselves.
+    /// The scores of an evaluator all equal the rewards, or all equal the negated rewards. They may
+    /// be the verdicts themselves.
     LeakedReward {
-        /// Its name.
+        /// The evaluator's name.
         evaluator: String,
         /// The column of the reward.
         reward: String,
@@ -95,19 +95,19 @@ pub enum LearnNotice {
     MissingIds,
     /// There are no verdicts on the picks yet.
     NoVerdicts,
-    /// Verdicts on picks that were learnt before, and did not count again.
+    /// Verdicts on picks; they were learnt before and did not count again.
     LearntBefore {
         /// The number of verdicts.
         verdicts: u64,
     },
-    /// Rows whose id, scores, verdict and reviewer were learnt before, and did not count again.
+    /// Rows whose id, scores, verdict and reviewer were learnt before. They did not count again.
     LearntVerdicts {
         /// The number of rows.
         rows: u64,
     },
     /// Rows whose id was learnt before with other scores, verdict or reviewer. They counted.
     ReusedIds(ItemList),
-    /// Picks with verdicts that the policy does not learn from.
+    /// Picks that the policy does not learn from, although they have verdicts.
     IgnoredPicks {
         /// The policy's name.
         policy: String,

@@ -36,7 +36,7 @@ pub(super) fn remember(
     }
 }
 
-/// Reports evaluators whose scores equal the rewards. Rewards that are all equal show nothing.
+/// Reports evaluators whose scores equal the rewards. If all rewards are equal, reports nothing.
 pub(super) fn notify_leakage(
     jury: &Jury,
     reward: &Evaluator,
