@@ -60,7 +60,7 @@ pub enum NotEvaluator {
     Ignored,
     /// It is used for something else, which the caller names.
     UsedFor(&'static str),
-    /// Evaluators were named, or a state has them, and the column is not among them.
+    /// The evaluators were named, or are those of a state, and this column is none of them.
     NotNamed,
     /// It has numbers, but the state has no evaluator of this name.
     UnknownToState,

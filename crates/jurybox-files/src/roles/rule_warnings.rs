@@ -66,8 +66,8 @@ fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a ColumnInfo>
     (!columns.is_empty()).then(|| Warning::OtherScale { path: path.into(), columns })
 }
 
-/// Warns of a table that looks long, with one score per row and two columns for item and judge.
-/// These two identify every row together, and at least half of all pairs of their values occur.
+/// Warns of a table that looks long, with one score per row and two columns for item and judge. No
+/// two rows have the same item and judge, and at least half of all pairs of item and judge occur.
 fn looks_long(
     path: &Path,
     columns: &[&ColumnInfo],
