@@ -65,7 +65,7 @@ fn read(path: &Path, roles: &Roles, threads: usize) -> (u64, Vec<f64>) {
     (count, all)
 }
 
-/// Counts the commas outside quotes, character by character, to compare the reader with.
+/// Counts the commas outside quotes, character by character. This checks the reader.
 fn commas_outside_quotes(text: &str) -> usize {
     let (mut commas, mut quoted, mut cell_begins) = (0, false, true);
     let mut rest = text.chars().peekable();
@@ -107,8 +107,7 @@ proptest! {
         }
     }
 
-    /// Lines of special characters, which are nearly a table. There is an error, or the number of
-    /// rows read is right.
+    /// Pieces of text that are nearly CSV. There is an error, or the number of rows read is right.
     #[test]
     fn nearly_csv_is_counted_or_refused(text in "(a,b\n|1,2\n|\"1\",2\n|1,\n|,\r\n|\"a\nb\",3\n|x|\"|\n|1,2,3\n|NA,null\n){0,20}") {
         let dir = tempfile::tempdir().unwrap();

@@ -136,8 +136,8 @@ fn kinds() -> Vec<(ArrayRef, &'static str)> {
     all
 }
 
-/// The column within a structure, a list and a union. Also as a dictionary and run-end encoded,
-/// unless the column itself is.
+/// The column within a structure, a list and a union. Also as a dictionary, unless it is one, and
+/// run-end encoded, unless it is so already.
 fn inside(array: &ArrayRef) -> Vec<ArrayRef> {
     let field = Arc::new(Field::new("in", array.data_type().clone(), true));
     let structure = StructArray::try_new(vec![field.clone()].into(), vec![array.clone()], None).unwrap();

@@ -21,7 +21,7 @@ fn chance(row: usize, column: usize) -> f64 {
     ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
-/// Scores of which the last tenth of rows has gaps, and the last row but one has none at all.
+/// Scores with gaps in the last tenth of the rows. The last row but one has no score at all.
 fn with_late_gaps(rows: usize) -> Vec<Option<f64>> {
     let score = |row: usize, column: usize| {
         let gap = row >= rows * 9 / 10 && (row + column).is_multiple_of(4) || row + 2 == rows;
@@ -155,8 +155,8 @@ fn tables_that_change_along_the_rows_are_read_whole() {
     }
 }
 
-/// Chunks continue over the ends of files, so that a file of one row is no chunk of its own. They
-/// are the same in CSV and Parquet.
+/// The chunks of rows that make up a sample continue over the ends of files, so that a file of one
+/// row is no chunk of its own. They are the same in CSV and Parquet.
 #[test]
 fn chunks_continue_in_the_next_file_and_rewards_are_not_sampled() {
     let folder = tempfile::tempdir().unwrap();
@@ -169,7 +169,7 @@ fn chunks_continue_in_the_next_file_and_rewards_are_not_sampled() {
         text.push(csv(&own, part));
         pages.push(parquet(&own, part, 40_000));
     }
-    // With the last column as the reward, the first two columns are sampled.
+    // The last column is the reward, so only the first two are sampled.
     let roles = Roles { reward: Some("c".into()), ..Roles::default() };
     for look in [SurveyScope::Sample, SurveyScope::EveryRow] {
         let mut states = Vec::new();

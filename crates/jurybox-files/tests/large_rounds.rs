@@ -84,7 +84,7 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
 #[test]
 fn receipts_have_the_probabilities_of_all_rows() {
     let mut scores = scores();
-    // Every hundredth row repeats the scores of the row before, and the first thousand are equal.
+    // Every hundredth row repeats the row before it, and the first thousand rows are equal.
     for row in (100..ROWS).step_by(100) {
         scores.copy_within((row - 1) * WIDTH..row * WIDTH, row * WIDTH);
     }

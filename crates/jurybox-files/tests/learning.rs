@@ -285,7 +285,7 @@ fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
     assert!(told(&second)[0].starts_with("3 rows have an id that was learnt before "), "{:?}", told(&second));
     let both = learn_rows(None, folder.files(["mon.csv", "tue.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!((both.taught.used, told(&both)), (6, told(&second)));
-    // The same holds if each id is a round. An id that occurs twice within one table counts twice.
+    // Known rows are skipped also if the id is the round. Equal rows within one table all count.
     fs::write(folder.path("wed.csv"), "post,a,b,verdict,who\nc1,1,2,1,ann\nc9,1,1,1,ann\nc9,1,1,1,ann\n")
         .unwrap();
     how.roles.key = Some("post".into());

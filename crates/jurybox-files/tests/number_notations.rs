@@ -71,7 +71,7 @@ fn words_shares_and_decimal_commas_are_scores_and_rewards() {
     let lines = "{\"a\":\"yes\",\"b\":\"13%\"}\n{\"a\":\"no\",\"b\":\"0,5\"}\n";
     assert!(same(&read(&folder.file("a.jsonl", lines)).scores, &[1.0, 0.13, 0.0, 0.5]));
     let semicolons = folder.file("b.csv", "post;a;b\np;0,9;1,234\nq;1,5;0,5\n");
-    assert!(same(&read(&semicolons).scores, &[0.9, 1.234, 1.5, 0.5]), "the column tells what 1,234 is");
+    assert!(same(&read(&semicolons).scores, &[0.9, 1.234, 1.5, 0.5]), "1,234 is a decimal here");
 }
 
 #[test]

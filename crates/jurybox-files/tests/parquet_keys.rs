@@ -172,7 +172,7 @@ fn ids_beyond_the_precision_of_a_float_are_refused() {
         let [dictionary, plain, csv] = files(dir.path(), &key, &text);
         for file in [&dictionary, &plain, &csv] {
             if kind == "float" && file == &csv {
-                continue; // digits, as somebody wrote them
+                continue; // in CSV, these digits are ordinary ids
             }
             let error = refused(file);
             assert_eq!(error.code(), "rounded-id", "{kind}: {error}");

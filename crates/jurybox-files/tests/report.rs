@@ -117,7 +117,7 @@ fn words_agree_with_the_intervals() {
             assert!(weight["low"].is_null() && weight["high"].is_null(), "{weight}");
         }
     }
-    assert!(seen > 30 && unseen > 30, "both must occur for this to say anything: {seen} {unseen}");
+    assert!(seen > 30 && unseen > 30, "both cases must occur often: {seen} {unseen}");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn copies_are_one_evaluator() {
         assert_eq!((&a["copies"][0], &copy["copies"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
         // Both copies report the same weight, but for the sign, and it has an interval.
         let number = |of: &Value, what: &str| of["weight"][what].as_f64().unwrap();
-        assert_eq!(number(a, "value"), -number(copy, "value"), "the copy is upside down");
+        assert_eq!(number(a, "value"), -number(copy, "value"), "the copy is inverted");
         assert!(number(a, "high") - number(a, "low") > 0.02, "{a}");
         assert!(
             warnings(report)

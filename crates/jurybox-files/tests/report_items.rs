@@ -56,7 +56,7 @@ fn rows_of_one_item_count_as_one_observation() {
     // 5% of the reports, or two of forty, are expected to find something. More than seven would do
     // so in fewer than one of 1,000 tests.
     assert!(sure <= 7, "{sure} of 40 reports find something in noise");
-    assert!(sure_of_rows > 20, "without ids nobody knows: {sure_of_rows} of 40");
+    assert!(sure_of_rows > 20, "without ids, few reports find something: {sure_of_rows} of 40");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn two_sentences_give_advice() {
         assert!(report.to_html().contains(&jurybox_draw::prose(sentence)));
     }
     let html = report.to_html();
-    assert!(html.find("class=\"advice\"").unwrap() < html.find("<table>").unwrap(), "first what to do");
+    assert!(html.find("class=\"advice\"").unwrap() < html.find("<table>").unwrap(), "advice first");
     // A chart comes before the table of figures.
     assert!(html.find("<svg").unwrap() < html.find("<table>").unwrap());
 }
@@ -155,8 +155,9 @@ fn a_rare_verdict_mutes_no_useful_evaluator() {
     assert!(!advice(&report).contains(&Advice::Mute), "{:?}", report.evaluators);
 }
 
-/// One row in ten has an amount, and a few large amounts dominate the correlations, which are
-/// therefore of ranks. `finds` predicts whether there is an amount, `sizes` only how large it is.
+/// One row in ten has an amount. A few of the amounts are so large that the report uses
+/// correlations of ranks. `finds` predicts whether there is an amount, `sizes` only how large it
+/// is.
 #[test]
 fn evaluators_that_predict_amounts_are_not_muted() {
     let mut muted = [0; 4];

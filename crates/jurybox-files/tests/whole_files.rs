@@ -1,5 +1,5 @@
-//! A table is read as its file was when it was opened. A header or first row of any length is read
-//! whole, and a file that changes later is refused.
+//! A table is read as its file was when the table was opened. A header or first row of any length
+//! is read whole, and a file that changes later is refused.
 
 use jurybox::Evaluator;
 use jurybox_files::{Error, Roles, ScanRequest, Table};

@@ -59,7 +59,7 @@ pub(crate) fn table(case: &[u8], name: &str) {
         }
         let again = ReadOptions { format: Some(format), ..ReadOptions::default() };
         let roles = Roles { evaluators: vec!["score".into()], ..Roles::default() };
-        // If the file has a column `score` itself, that is read, and need not hold numbers.
+        // A column `score` of the file itself would be read instead, and need not hold numbers.
         if !table.columns().iter().any(|column| column == "score") {
             let table = Table::open_as(&[out], &again, &roles, false).unwrap();
             assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), rows);
@@ -122,7 +122,7 @@ pub(crate) fn state(case: &[u8]) {
     }
 }
 
-/// Lets a jury observe four items, choose two, and learn a reward of 1 for the first one.
+/// Lets a jury observe four items, choose two, and learn a reward of 1 for the first pick.
 fn use_it(jury: &mut Jury) {
     let width = jury.evaluators().len();
     let values: Vec<f64> = (0..4 * width).map(|at| (at * 7 % 5) as f64 / 4.0).collect();

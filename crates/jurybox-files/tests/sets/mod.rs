@@ -22,9 +22,8 @@ pub(crate) struct Set {
     pub(crate) worst_first: bool,
     /// The column of rounds, as in the data set's README.
     pub(crate) round: &'static str,
-    /// How far the mean reward of 100 rows was above the mean of all rows, as a share of the most
-    /// that is possible. The rows are the best of the default policy, which had learnt without
-    /// rewards. Measured once.
+    /// The gain of the top 100 rows of the default policy, taught without rewards, as a share of
+    /// the largest possible gain. A gain is the mean reward above that of all rows. Measured once.
     pub(crate) found: f64,
 }
 
