@@ -47,11 +47,11 @@ impl Axis {
         match scale {
             Scale::Linear => {
                 if !tight {
-                    // Sums and errors are compared with zero.
+                    // Included because heights, such as sums and errors, are read from zero.
                     (low, high) = (low.min(0.0), high.max(0.0));
                 }
-                // If the values differ by rounding error at most, the axis is widened by half their
-                // size (at least 0.5) instead.
+                // The axis is widened by 4% of the spread. If the values differ by rounding error
+                // at most, it is widened by half their size (at least 0.5) instead.
                 let spread = high - low;
                 let pad = if spread > 1e-12 * low.abs().max(high.abs()) && spread > 1.0 / HUGE {
                     0.04 * spread
@@ -73,12 +73,12 @@ impl Axis {
         Axis { scale, low, high, from, to }
     }
 
-    /// The pixel position of a value, up to 100 lengths of the axis beyond its ends. None if the
+    /// The pixel position of a value, at most 100 lengths of the axis from its start. None if the
     /// value is not finite, or not positive on a logarithmic axis.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            // Not the logarithm of a ratio: ratios overflow.
+            // `value / low` could overflow, so logarithms are subtracted.
             Scale::Log if value > 0.0 => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             Scale::Log => return None,
         };
@@ -95,8 +95,8 @@ impl Axis {
         let most = ((self.to - self.from).abs() / 34.0).max(3.0) as usize;
         let enough = if most < 6 { 3 } else { 4 };
         let decades = || self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        // The fewest ticks a decade that give enough in all. A short axis has evenly spaced ticks
-        // instead.
+        // The fewest ticks per decade that give `enough` ticks in all; if none do, ticks are evenly
+        // spaced.
         let ticks = [&[1.0][..], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]]
             .into_iter()
             .map(|steps| {
@@ -108,7 +108,7 @@ impl Axis {
             })
             .find(|ticks| ticks.len() >= enough)
             .unwrap_or_else(|| self.even_ticks());
-        // If there are more ticks than fit, every second, third or further one is kept.
+        // If there are more ticks than fit, only every second, third or further one is kept.
         let every = ticks.len().div_ceil(most).max(1);
         ticks.into_iter().step_by(every).collect()
     }

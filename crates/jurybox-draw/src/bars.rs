@@ -79,8 +79,7 @@ impl Bar {
         let zero = room.place(0.0);
         let middle = room.top + 0.5 * room.height;
         svg.titled(&self.title(), |svg| {
-            // A transparent rectangle, so that the tooltip shows on the whole row and not only on
-            // the bar.
+            // A transparent rectangle, so that the tooltip also shows beside the bar.
             svg.raw(format_args!(
                 "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"transparent\"/>",
                 px(room.left),
@@ -116,7 +115,7 @@ impl Bar {
     }
 }
 
-/// The pixels that a bar's row fills, and the values at its left and right edges.
+/// The pixels of the area that a bar is drawn in, and the values at its left and right edges.
 struct BarFrame {
     left: f64,
     right: f64,

@@ -2,8 +2,8 @@
 
 /// Escapes text for HTML and SVG, between tags and in quoted attributes of either kind.
 ///
-/// Characters that XML forbids or discourages (control characters, U+FFFE, U+FFFF) become U+FFFD,
-/// so that strict parsers can read the page. Tabs and line breaks are kept.
+/// Control characters, U+FFFE and U+FFFF become U+FFFD, so that strict XML parsers can read the
+/// page. Tabs and line breaks are kept.
 ///
 /// ```
 /// use jurybox_draw::escaped;
@@ -20,7 +20,7 @@ pub fn escaped(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\t' | '\n' => safe.push(character),
-            // XML parsers turn a bare carriage return into a line feed.
+            // XML parsers turn an unescaped carriage return into a line feed.
             '\r' => safe.push_str("&#13;"),
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             _ => safe.push(character),

@@ -150,7 +150,7 @@ impl HeatMap {
         let scale_at = size + sin * hang + 26.0;
         let whole = (margin + size + 2.0).max(margin.max(60.0) + 140.0);
         let mut svg = Svg::new(whole, scale_at + 30.0, "Heat map", Ground::Page);
-        // Cells lower than a line of text (13 pixels) have every second name.
+        // If cells are lower than a line of text (13 pixels), every second name is written.
         let every = (13.0 / cell).ceil().max(1.0) as usize;
         for (i, name) in self.names.iter().enumerate() {
             let middle = (i as f64 + 0.5) * cell;

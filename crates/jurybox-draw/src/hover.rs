@@ -104,8 +104,8 @@ fn text((there, more): &(Vec<CurveValue>, usize), x: f64, x_label: &str) -> Stri
     text
 }
 
-/// Attributes for a script: the strip's pixel position and its time if known. For each value in the
-/// tooltip, the number of the curve and its pixel height follow.
+/// Attributes for a script: the strip's pixel position, its time if known, and for each value in
+/// the tooltip the number of its curve and its vertical pixel position.
 fn marks((there, _): &(Vec<CurveValue>, usize), (place, time): (f64, Option<i64>), y: &Axis) -> String {
     let mut marks = format!(" data-x=\"{}\"", px(place));
     if let Some(time) = time {

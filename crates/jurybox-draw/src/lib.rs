@@ -5,7 +5,7 @@
 //! [`Plot`], [`HeatMap`], [`Bars`] and [`sparkline`] turn names and numbers into text. They use no
 //! canvas, clock, randomness or file.
 //!
-//! - Names, labels and table cells all pass [`escaped`], so no name can leave its place.
+//! - Names, labels and table cells all pass [`escaped`], so no name can act as markup.
 //! - Colours are named by purpose ([`Colour`]). On a [`page`] they are CSS variables and follow the
 //!   reader's light or dark mode. In a file of its own a drawing uses the light values, because
 //!   many picture viewers do not know variables.

@@ -1,7 +1,7 @@
 //! Numbers formatted for people.
 
-/// Formats a number for people, with at most four decimals. From a million on and below 0.001 in
-/// size, but for 0, it is in scientific notation; NaN is a dash.
+/// Formats a number for people, with at most four decimals. Numbers of at least a million or below
+/// 0.001 in size are in scientific notation, except 0 and infinities. NaN is a dash.
 ///
 /// ```
 /// use jurybox_draw::short;
@@ -66,7 +66,8 @@ pub(crate) fn ticks(values: &[f64], step: f64) -> Vec<String> {
         .collect()
 }
 
-/// Formats a tick of a logarithmic axis in the unit (k, M, G) of its own size.
+/// Formats a tick of a logarithmic axis in the unit (k, M, G) of its own size, or in scientific
+/// notation if it is tiny or huge.
 pub(crate) fn tick(value: f64) -> String {
     match value.abs() {
         size if !(1e-3..1e12).contains(&size) => scientific(value, 3),

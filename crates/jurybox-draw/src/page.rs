@@ -4,10 +4,11 @@ use crate::colour::variables;
 use crate::escape::escaped;
 use crate::heat::shades;
 
-/// A page that loads nothing, runs no script, follows the reader's light or dark mode, and prints.
+/// A page that loads nothing, runs no script, follows the reader's light or dark mode, and can be
+/// printed.
 ///
-/// `body` is markup: text from outside must pass [`escaped`] first. It may use the classes of
-/// [`style`], such as `lead`, `advice` and `small` for paragraphs, or `scroll` around tables.
+/// `body` is markup: text from outside must pass [`escaped`] first. The markup may use the classes
+/// of [`style`], such as `lead`, `advice` and `small` for paragraphs, or `scroll` around tables.
 /// `words` is for tables of text, and `grid` for small drawings side by side.
 ///
 /// ```
@@ -95,8 +96,8 @@ figure,tr,svg{break-inside:avoid}
 }
 ";
 
-/// The style sheet of [`page`]: its rules, the shades of heat maps, and a light and a dark variable
-/// for each [`Colour`](crate::Colour).
+/// The style sheet of [`page`]: its rules, the shades of heat maps, and a CSS variable for each
+/// [`Colour`](crate::Colour), light and dark.
 ///
 /// It serves pages that are not made by [`page`], such as those with scripts.
 ///

@@ -75,7 +75,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A large picture whose linear axes include zero.
+    /// A large picture that is not `tight`.
     const FULL: Frame =
         Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page, hover: true };
 
@@ -88,7 +88,7 @@ impl Frame {
         Frame { width, height, legend, tight: true, ground: Ground::Page, hover: true }
     }
 
-    /// A picture of the given size whose linear axes include zero.
+    /// A picture of the given size that is not `tight`.
     ///
     /// ```
     /// assert!(!jurybox_draw::Frame::from_zero(720.0, 280.0, 150.0).tight);
@@ -203,9 +203,9 @@ impl Plot {
     /// The plot for a page whose script shows a crosshair; its narrow version has no data for a
     /// script.
     ///
-    /// Each strip under the pointer carries its pixel position (`data-x`) and its time in
-    /// milliseconds since 1970 (`data-t`). `clock` maps a value of the horizontal axis to that
-    /// time. `data-y` lists each curve's number and pixel height there.
+    /// Each strip of the picture carries the pixel position of its points (`data-x`) and, if
+    /// `clock` gives one, their time in milliseconds since 1970 (`data-t`). `data-y` lists the
+    /// number and the vertical pixel position of each curve in the strip's tooltip.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -397,8 +397,8 @@ fn line(
     ));
 }
 
-/// Draws a dot for each point of a curve with at most 12, unless it is a reference. `told` has the
-/// x values of the strips; a dot at another x has a tooltip of its own.
+/// Draws a dot for each point of a curve that has at most 12 points and is no reference. If `told`
+/// has the x values of the strips, a dot at another x has a tooltip of its own.
 fn marks(
     svg: &mut Svg,
     curve: &Curve,
@@ -427,8 +427,8 @@ fn marks(
 }
 
 fn band(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
-    // A logarithmic axis has no place for zero: such lower ends lie below the picture, and are
-    // clipped.
+    // Lower ends that are not positive have no place on a logarithmic axis. They are placed below
+    // the picture, which clips them.
     let floor = |v: f64| if y.scale == Scale::Log { v.max(y.low / 10.0) } else { v };
     let usable = || {
         let log = y.scale == Scale::Log;
