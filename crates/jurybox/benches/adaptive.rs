@@ -1,15 +1,16 @@
 //! What `adaptive` costs, as ratios to bare loops timed in the same run.
 //!
-//! `cargo bench -p jurybox --bench adaptive` prints five tables, and `-- values` only the named
-//! one:
+//! `cargo bench -p jurybox --bench adaptive` prints five tables; with `-- values`, only the table
+//! of that name:
 //!
 //! - `values`: the value of a row, complete or with gaps, beside one table lookup per score;
-//! - `rounds`: a round over the first hundred, at several numbers of evaluators;
+//! - `rounds`: the mean time of the first hundred rounds, at several numbers of evaluators;
 //! - `fits`: single fits;
-//! - `costs`: a round over the first two thousand, a fit and an item, for each kind of rewards;
+//! - `costs`: the mean time of the first two thousand rounds, a fit, and the value of an item, for
+//!   each kind of rewards;
 //! - `choose`: choosing from a million items, with and without exploration.
 //!
-//! What is compared takes turns, and the best turn counts.
+//! Contestants take turns, and the best time of each counts.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scratch};
@@ -22,8 +23,8 @@ use std::time::Instant;
 const ITEMS: usize = 60;
 const K: usize = 10;
 
-/// A world of standard normal rewards; a score is the logistic function of twice the reward plus
-/// noise.
+/// A world of standard normal rewards; a score is the logistic function of the sum of twice the
+/// reward and noise.
 struct World {
     rng: ChaCha8Rng,
     evaluators: usize,
@@ -227,8 +228,8 @@ fn in_levels(world: &mut World, level: fn(f64) -> f64) -> (Vec<f64>, Vec<f64>) {
     (rewards.into_iter().map(level).collect(), table)
 }
 
-/// A round with interactions of scores: a product, a bonus where two are positive, and two linear
-/// terms.
+/// A round whose rewards are sums: the product of two scores, a bonus where two others are
+/// positive, two linear terms, and noise.
 fn interacting(world: &mut World) -> (Vec<f64>, Vec<f64>) {
     let table: Vec<f64> = (0..ITEMS * world.evaluators).map(|_| world.normal()).collect();
     let reward = |x: &[f64]| {

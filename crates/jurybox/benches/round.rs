@@ -6,8 +6,8 @@
 //!
 //! Then it prints the mean time of a round of `adaptive` and of `lin-ucb` over the first 200 to
 //! 20,000 rounds. Last is the time to rank 10^7 rows in memory, beside a plain sum of the same
-//! numbers. Contestants take turns and the best turn counts, against noise from other programs. `--
-//! esag lin-ucb` times only the rounds of these policies.
+//! numbers. The best of several turns counts, against noise from other programs. `-- esag lin-ucb`
+//! times only the rounds of these policies.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scores, Spec, Weights, policies, top_k};

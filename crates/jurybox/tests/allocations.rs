@@ -1,5 +1,5 @@
 //! Counts memory allocations: after some rounds, policies other than `adaptive` play and learn
-//! rounds with complete scores without any.
+//! rounds with complete scores without allocating.
 
 mod support;
 
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Fits of `adaptive` and estimates of the evaluators' noise allocate. So `adaptive` is left out,
-/// and the other policies are given the noise.
+/// and policies that would estimate the noise are given it.
 #[test]
 fn a_steady_state_allocates_nothing() {
     const J: usize = 4;

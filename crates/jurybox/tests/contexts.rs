@@ -1,8 +1,8 @@
 //! Tests of a context column that names each item's group: what it gains where groups differ, and
 //! what it costs where they do not.
 //!
-//! The table takes a quarter of an hour: `cargo test --release -p jurybox --test contexts --
-//! --ignored --nocapture`.
+//! The first table takes a quarter of an hour, and the second needs a file named by `ROWS`: `cargo
+//! test --release -p jurybox --test contexts -- --ignored --nocapture`.
 
 mod support;
 
@@ -56,8 +56,8 @@ fn item(groups: usize, differ: Differ, round: u64, yes: bool, rng: &mut ChaCha8R
     (if yes { f64::from(u8::from(worth > 1.3)) } else { worth }, scores)
 }
 
-/// The mean reward of the `k` best items of each round, from which the juries learn. The last
-/// number of an item is its group; `told` says how juries are told of it.
+/// The mean reward of the `k` items of each round that the juries value most; from these they
+/// learn. The last number of an item is its group; `told` says how juries are told of it.
 fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str, k: usize) -> f64 {
     let scores = rounds[0][0].1.len() - 1;
     let width = if told == Told::Context { scores + 1 } else { scores };

@@ -85,7 +85,7 @@ fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
     assert!(spread.confidence > 0.995);
     assert!(
         alarms.iter().all(|a| a.evaluator == Some(2)),
-        "those it leaves behind are not blamed: {alarms:?}"
+        "only the third evaluator changed, so no other is blamed: {alarms:?}"
     );
     for seed in 100..120 {
         let mut jury = new_jury("adaptive");

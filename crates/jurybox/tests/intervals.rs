@@ -140,7 +140,7 @@ impl Fared {
 }
 
 /// Learns labels of the jury's own picks or of random items in several worlds. After each number of
-/// labels, checks the intervals of 200 new items, and of the five best items of ten rounds.
+/// labels, checks the intervals of 200 new items, and of the five best items of each of ten rounds.
 fn fared(
     spec: &str,
     world: &impl Fn(&mut ChaCha8Rng) -> Item,

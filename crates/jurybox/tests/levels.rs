@@ -47,7 +47,7 @@ fn contributions_sum_to_the_value_and_a_missing_score_adds_nothing() {
     for level in [yes_or_no, mark] {
         let (jury, _) = played(level, 40, 0.2);
         let (fitted, mut table) = (jury.fit(), World::new(8, J, 0.3).round(60).1);
-        assert!(fitted.form().is_none(), "the value of levels is no sum");
+        assert!(fitted.form().is_none(), "values for ordinal rewards are no sums");
         table[..J].fill(f64::NAN);
         let scores = fitted.scores(&table).unwrap();
         for (row, value) in table.chunks_exact(J).zip(fitted.values(&scores).unwrap()) {
@@ -222,8 +222,8 @@ fn labels_that_are_all_zero_move_the_ranking() {
     assert!(lead(&jury) < before - 0.05, "{before} {}", lead(&jury));
 }
 
-/// Twenty equally weak evaluators: sixty labels say little about each, and must hardly make the
-/// ranking worse.
+/// Twenty equally weak evaluators: sixty labels say little about each, and must not make the
+/// ranking much worse.
 #[test]
 fn labels_do_not_undo_what_many_say_together() {
     let (mut before, mut after) = (0.0, 0.0);
@@ -251,7 +251,7 @@ fn labels_do_not_undo_what_many_say_together() {
 }
 
 /// Four flags and a context: many rows have the same scores. Each tree is fitted to a part of the
-/// labels, which must not be all or none of those with the same scores.
+/// labels; labels with the same scores must not all go to the same trees.
 #[test]
 fn labels_with_the_same_scores_are_seen_by_different_trees() {
     use rand::RngExt;

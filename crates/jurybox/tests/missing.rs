@@ -56,7 +56,7 @@ fn item(gaps: Gaps, yes_or_no: bool, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
     (if yes_or_no { f64::from(u8::from(common > 1.645)) } else { common }, scores)
 }
 
-/// The mean reward per pick between each number of labels and the one before it.
+/// The mean reward per pick between each number of labels and the number before it.
 fn earned(spec: &str, gaps: Gaps, yes_or_no: bool, labels: &[usize], seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut jury = jury_of(&spec.parse().unwrap(), J);
@@ -120,8 +120,8 @@ fn a_score_that_is_missing_for_a_reason_tells() {
 
 #[test]
 fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
-    // The first 1,000 rows are complete, the other 2,000 have gaps. At most about two thirds of the
-    // best 300 have gaps, and fewer because less is known of them.
+    // The first 1,000 rows are complete, the other 2,000 have gaps. Of the best 300, about two
+    // thirds have gaps, or fewer because less is known of such rows.
     let mut rng = ChaCha8Rng::seed_from_u64(8);
     let mut items: Vec<(f64, Vec<f64>)> = (0..1000).map(|_| item(Gaps::None, false, &mut rng)).collect();
     items.extend((0..2000).map(|_| item(Gaps::Chance, false, &mut rng)));

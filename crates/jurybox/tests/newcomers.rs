@@ -21,8 +21,8 @@ const ROUNDS: u64 = 400;
 /// evaluator scores the second quality, the others the first.
 type Reward = fn(worth: [f64; 2], group: u64, reviewer: u64, at: u64) -> f64;
 
-/// Plays all rounds with reviewers ann and bob, and looks for alarms on rewards after every eighth.
-/// Returns these alarms with the rounds at which they were seen.
+/// Plays all rounds with the reviewer ann and the possible newcomer bob, and looks for alarms on
+/// rewards after every eighth round. Returns these alarms with the rounds at which they were seen.
 fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
     cries_of(&["ann", "bob"].map(String::from), newcomer, reward, seed)
 }

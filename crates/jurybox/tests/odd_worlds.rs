@@ -52,7 +52,7 @@ fn a_verdict_on_an_item_far_from_all_that_was_seen_does_no_harm() {
 }
 
 /// Evaluators point the wrong way, and one reviewer's rewards are 20 higher. At least two of the
-/// three reviewers still count, and the ranking is reversed.
+/// three reviewers still count, and items with low scores rank first.
 #[test]
 fn reviewers_who_follow_no_expectation_count_all_the_same() {
     for seed in 0..8 {
@@ -148,7 +148,7 @@ fn verdicts_that_are_all_the_same_tell_no_reviewer_from_another() {
 }
 
 /// One of five reviewers gives all items about the same reward, and judges all of the best items:
-/// intervals there must stay wide.
+/// the intervals of these must stay wide.
 #[test]
 fn intervals_do_not_close_where_a_reviewer_counts_for_nothing() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -270,8 +270,8 @@ fn cuts_of_one_evaluator_may_be_crowded_beside_those_of_others() {
     }
 }
 
-/// An evaluator changes after 6,000 rounds, when few items of the sample are newer: values of items
-/// must still differ.
+/// An evaluator changes after 6,000 rounds, when few items of the sample are newer than the change:
+/// values of items must still differ.
 #[test]
 fn after_a_change_in_an_old_jury_values_differ() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);

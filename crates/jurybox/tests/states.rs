@@ -4,7 +4,8 @@
 use jurybox::{Evaluators, Example, Jury, policies};
 use serde_json::{Value, json};
 
-/// A jury that has observed three rounds and learnt from them; one label of each lacks a score.
+/// A jury that has observed three rounds and learnt from them; one label of each round lacks a
+/// score.
 fn taught(policy: &str) -> Jury {
     let spec = match policy {
         "oracle" => "oracle(alpha=[1,1],sigma=1)".parse().unwrap(),

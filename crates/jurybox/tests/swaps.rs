@@ -22,10 +22,10 @@ const NOISE: [f64; J] = [0.4, 2.4, 0.8, 1.0, 1.2, 1.6];
 struct Swap {
     /// Rounds until an alarm about this swap; None if there was none before the next swap.
     delay: Option<u64>,
-    /// Rewards of the jury's picks, and of the best picks if the noise is known. They count from
-    /// 200 rounds after the swap on, or from half of the rounds to the next if that is earlier.
+    /// Rewards of the jury's picks, and of the best picks if the noise is known. The first rounds
+    /// after the swap do not count: 200, or half of those to the next swap if that is fewer.
     earned: [f64; 2],
-    /// Number of checks after the first alarm at which there was none.
+    /// Number of checks without an alarm, after the first alarm.
     lost: u64,
 }
 
@@ -88,7 +88,8 @@ fn play_from(
     (jury, all)
 }
 
-/// From the second swap on each swap brings back an earlier state; it must be noticed all the same.
+/// From the second swap on, each brings back the noise of an earlier time, and must be noticed all
+/// the same.
 #[test]
 fn each_swap_is_told_and_trust_follows_it() {
     for (first, interval, swaps) in [(200, 60, 6), (1000, 60, 4), (200, 200, 6), (200, 1000, 3)] {
@@ -97,7 +98,7 @@ fn each_swap_is_told_and_trust_follows_it() {
             assert!(swap.delay.is_some_and(|delay| delay <= 40), "{at} of {interval}: {all:?}");
             assert!(swap.earned[0] >= 0.99 * swap.earned[1], "{at} of {interval}: {all:?}");
         }
-        // In the end all alarms are about the last swap, and none is about another evaluator.
+        // In the end all alarms are about the last swap, and none is about the other evaluators.
         let (alarms, last) = (jury.fit().alarms().to_vec(), first + (swaps - 1) * interval);
         let right = |alarm: &Alarm| (alarm.since..=alarm.until).contains(&last) && alarm.evaluator < Some(2);
         assert!(alarms.iter().all(right) && alarms.len() >= 2, "{alarms:?}");

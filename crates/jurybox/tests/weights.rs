@@ -42,7 +42,8 @@ const TEN: (&[f64], &[f64]) = (
     &[0.6, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.7, 0.7, 0.7],
 );
 
-/// Which items of a round are judged: random ones, the jury's picks, or picks with one at random.
+/// Which items of a round are judged: random ones, the jury's picks, or picks of which one is drawn
+/// at random.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Judged {
     AtRandom,
@@ -170,7 +171,7 @@ fn is_bounded(interval: &Interval) -> bool {
 struct Fared {
     worlds: f64,
     /// Number of intervals, at 90% and at 95%, that hold the least-squares weight of the expected
-    /// rewards of the judged items.
+    /// rewards of the judged items. If the scores are collinear, all intervals count.
     held: [f64; 2],
     /// Number of intervals that hold the least-squares weight of 50,000 random items.
     held_all: [f64; 2],
@@ -225,7 +226,7 @@ fn median(numbers: &[f64]) -> f64 {
 }
 
 /// In 100 worlds 90 and 95 intervals should hold; three standard deviations fewer are 81 and 88.
-/// Only the best items are judged.
+/// Only the jury's picks are judged.
 #[test]
 fn intervals_hold_what_endless_verdicts_would_give() {
     for (levels, copied) in [(NORMAL, false), (NORMAL, true), (MARKS, false), (YES_15, false), (YES_5, false)]
