@@ -2,8 +2,8 @@
 //!
 //! An array may be written to by another thread during a call, which can change the numbers read.
 //! So numbers are copied first, and the copy is checked and used. Small tables are copied at once,
-//! large ones a few thousand rows at a time (`shared_array.rs`). Only large read-only arrays that
-//! own their memory are read in place.
+//! large ones a few thousand rows at a time where the work allows it (`shared_array.rs`). Only
+//! large arrays that are read-only, down to the array that owns the memory, are read in place.
 //!
 //! Numpy's own arrays of doubles and lists of numbers are read here. All other input is first
 //! converted, or refused, by `jurybox._arrays`.
@@ -31,7 +31,7 @@ pub(crate) struct ScoreTable {
 enum ScoreValues {
     /// A copy of our own.
     Copied(Vec<f64>),
-    /// A numpy array that is read-only and owns its memory, read in place.
+    /// A numpy array that is read-only, down to the array that owns the memory; read in place.
     ReadOnly(ScalarBuffer<f64>),
     /// A numpy array that other code may write to: copied when it is needed.
     Writable(SharedArray),

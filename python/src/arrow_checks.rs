@@ -117,8 +117,7 @@ fn list_offsets<O: OffsetSizeTrait>(lists: &ArrayData) -> Result<(Buffer, usize,
     Ok((Buffer::from_vec(counted), first, last - first))
 }
 
-/// A column of text with offsets, if every cell is UTF-8. `validate` has approved the first and the
-/// last offset.
+/// A column of text with offsets, if every cell is UTF-8.
 fn text<O: OffsetSizeTrait>(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     if part.is_empty() {
         return Ok(part);

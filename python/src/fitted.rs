@@ -58,7 +58,7 @@ impl PyFitted {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
         let values = large_arrays::compute(py, table, move |table, control| {
-            // Probing changes which items are picked, but not their values.
+            // Probes (`without_looks`) change which items are picked, but not their values.
             if !fitted.picks_by_values() && !fitted.without_looks().picks_by_values() {
                 // A policy that picks by other means may value an item by the rest of its round.
                 return Ok(fitted.values(&fitted.scores(&table.whole())?)?);
@@ -107,8 +107,8 @@ impl PyFitted {
         Ok(PyArray1::from_vec(py, all))
     }
 
-    /// Mean, low and high of each item's expected reward; the interval holds the reward with
-    /// probability `level`.
+    /// Mean, low and high of each item's prediction interval, which holds the item's reward with
+    /// probability `level` on average over items.
     #[pyo3(signature = (scores, *, level = 0.9))]
     pub(crate) fn predict<'py>(
         &self,
@@ -168,8 +168,8 @@ impl PyFitted {
 
     /// The weights by evaluator. With `level`, each comes with an interval that contains, with this
     /// probability, the weight that unlimited verdicts on the learnt items would give. The interval
-    /// is infinite if the labels do not determine the weight. It is widened to contain the weight
-    /// itself, which is drawn towards a prior while labels are few.
+    /// is infinite if the verdicts do not determine the weight. It is widened to contain the weight
+    /// itself, which is drawn towards a prior while verdicts are few.
     #[pyo3(signature = (*, level = None))]
     pub(crate) fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);

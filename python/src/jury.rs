@@ -91,8 +91,8 @@ impl PyJury {
         crate::json::to_python(py, &crate::json::with_fields_renamed(seen, &renamed))
     }
 
-    /// One round: picks `k` items and observes the scores of all items, or with `new` of the rows
-    /// that it names.
+    /// One round: picks `k` items and observes the scores of all items, or, with `new`, only of the
+    /// rows listed there.
     #[pyo3(signature = (scores, k, *, at = None, new = None))]
     fn round(
         &self,
@@ -338,8 +338,8 @@ impl PyJury {
         self.fit(py)?.probabilities(py, scores, k)
     }
 
-    /// Mean, low and high of each item's expected reward; the interval holds the reward with
-    /// probability `level`.
+    /// Mean, low and high of each item's prediction interval, which holds the item's reward with
+    /// probability `level` on average over items.
     #[pyo3(signature = (scores, *, level = 0.9))]
     fn predict<'py>(
         &self,

@@ -31,7 +31,7 @@ impl JuryState {
         JuryState { state, rng, evaluators, names, fitted: None }
     }
 
-    /// Replaces the state by one that was learnt from it elsewhere; the generator stays.
+    /// Replaces the state by a changed copy of it; the generator stays.
     pub(crate) fn replace(&mut self, state: State) {
         *self = JuryState::new(state, self.rng.clone());
     }

@@ -25,7 +25,7 @@ pub(crate) fn evaluators(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     several(given, "evaluators")
 }
 
-/// Reviewers by their text in a table (ids may be numbers); missing ones are left out.
+/// Names of reviewers, as text even if they are numbers; missing ones are left out.
 pub(crate) fn reviewers(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if given.is_instance_of::<PyString>() || given.try_iter().is_err() {
         return several(given, "names");

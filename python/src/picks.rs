@@ -90,7 +90,8 @@ pub(crate) fn picks_from_python<'py>(
 
 #[pymethods]
 impl Picks {
-    /// The number of each picked item in its round, from 0: best first, explored ones last.
+    /// The number of each picked item in its round, from 0. Picks of one round come best first,
+    /// explored ones last.
     #[getter]
     fn items<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_iter(py, self.picks.iter().map(|pick| (pick.item as u64).cast_signed()))
@@ -286,7 +287,7 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// Appends the pick in a dict. `number` is its position in the list, for messages.
+/// Appends the pick that a dict describes. `number` is its position in the list, for messages.
 fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     let field = |name: &str| -> Result<Bound<'_, PyAny>> {
         row.get_item(name).map_err(|_| {

@@ -22,7 +22,7 @@ pub(crate) struct ResultRows {
 
 impl ResultRows {
     /// A table from batches with the same column names; columns that files store as different types
-    /// are converted to one.
+    /// are converted to one type.
     pub(crate) fn of(batches: Vec<RecordBatch>) -> Result<ResultRows> {
         let batches = jurybox_files::of_one_type(batches)
             .map_err(|e| refused("arrow", &format!("these rows do not form a table: {e}")))?;

@@ -11,13 +11,13 @@ pub(crate) struct SharedArray {
     /// Keeps the memory alive.
     _owner: Py<PyArray2<f64>>,
     first: *mut f64,
-    /// The distance from one row, and from one column, to the next, in numbers.
+    /// The distance from one row, and from one column, to the next, counted in doubles.
     steps: [isize; 2],
     width: usize,
 }
 
-// SAFETY: the pointer is only read, in `copy`, by atomic loads, which any thread may do at any
-// time.
+// SAFETY: the memory at the pointer is only read, in `copy`, by atomic loads, which any thread may
+// do at any time.
 unsafe impl Send for SharedArray {}
 // SAFETY: `copy` takes `&self` and only loads atomically, so threads may share the array.
 unsafe impl Sync for SharedArray {}

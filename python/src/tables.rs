@@ -226,7 +226,7 @@ fn gathered(stream: ArrowStream) -> std::result::Result<Vec<RecordBatch>, Error>
 }
 
 /// A table from the columns of a frame that were handed over. Ids and ignored columns that were not
-/// handed over lose these roles.
+/// handed over lose these roles, unless the jury has an evaluator of that name.
 fn from_frame(
     batches: Vec<RecordBatch>,
     reading: &ReadOptions,

@@ -33,8 +33,8 @@ impl From<jurybox::Learnt> for LearntCounts {
     }
 }
 
-/// The reviewer of each item, from names or other values by their text in a table. None for missing
-/// values and empty text.
+/// The reviewer of each item, from names or other values, each read as the text that a table would
+/// have. None for missing values and empty text.
 pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Result<Vec<Option<Reviewer>>> {
     let Some(given) = given else { return Ok(vec![None; items]) };
     let mut reviewers = Vec::with_capacity(items);
@@ -178,7 +178,7 @@ pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -
     let idle: Vec<&str> =
         picks.names.iter().map(String::as_str).filter(|name| evaluators.position(name).is_none()).collect();
     if picks.picks.is_empty() || gone.len() == evaluators.len() || (gone.is_empty() && idle.is_empty()) {
-        return None; // picks without any of the evaluators are refused
+        return None; // no picks, nothing differs, or the picks are refused
     }
     let missing = || format!("; missing: scores of {}", listed(&gone));
     let idle_ones = || format!("; not used: scores of {}", listed(&idle));

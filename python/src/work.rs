@@ -43,7 +43,7 @@ impl WorkControl {
         self.hear(table, |_| true)
     }
 
-    /// The table with those of its warnings collected that `worth` selects.
+    /// The table; those of its warnings that `worth` selects are collected.
     pub(crate) fn hear(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
         let heard = self.heard.clone();
         table.on_warning(move |warning| {

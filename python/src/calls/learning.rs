@@ -34,8 +34,8 @@ pub(crate) fn learn<'py>(
     let how = LearnOptions { reading, roles, policy, at, drop, again };
     let jury = shared_state(state);
     let work = move |control: &WorkControl| -> Result<_> {
-        // Only a jury that has picked may have observed these rows already. For that check a stream
-        // is kept in memory.
+        // Only a jury that has picked can have observed these rows already. To check that, the rows
+        // may be read twice, so a stream is kept in memory.
         let picked = jury.as_deref().is_some_and(|jury| lock(jury).state.memory.knows_rounds());
         let ask = picked && !again && how.roles.id.len() == 1;
         let mut rows = if ask { RepeatableRows::kept(source)? } else { RepeatableRows::of(source)? };

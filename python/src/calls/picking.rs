@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Picks from rows by the policy, and with `observe` lets the jury observe them. Returns a dict and
 /// the jury. The dict has `row`, `explored` and `receipt` of each pick, and `total`, `round` and
 /// `at`. `values` and `probabilities` are those of the picks, or of all rows with `every`. `rows`
-/// is left out if the rows are those of a frame.
+/// are the picked rows; they are left out if the caller has them in a frame.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn pick<'py>(

@@ -85,8 +85,8 @@ enum RankOutput {
     Written(u64),
 }
 
-/// Ranks rows. Returns a dict with `total`, and `row`, `rank` and `score` of the best; with
-/// `explain` also `base` and `each`. `rows` is left out if the rows are in the caller's frame. With
+/// Ranks rows. Returns a dict with `total`, the `row`, `rank` and `score` of the best, and their
+/// `rows` unless the caller has these in a frame; with `explain` also `base` and `each`. With
 /// `every`, the dict has the `score` of all rows, or only `total` if they went to a file.
 #[pyfunction]
 #[expect(
@@ -164,7 +164,8 @@ pub(crate) fn rank<'py>(
                     let (path, rows) = (table.path().into(), ranking.rows());
                     notices.warnings.push(warning(&Warning::NoOrder { path, rows }));
                 }
-                // Made before anything is written: if rows cannot be returned, this fails.
+                // Converted before anything is written: if rows cannot be returned, nothing is
+                // written.
                 let rows = if frame { None } else { Some(ResultRows::of(ranking.to_batches(&table)?)?) };
                 if let Some(out) = out {
                     ranking.write(&table, out, layout(&table, safe_csv))?;

@@ -62,7 +62,7 @@ struct StudyOutput {
     text: String,
 }
 
-/// A JSON document with its format name; with `version` unless the document has one already.
+/// A JSON document with its format name, and with `version` if given.
 fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
     if let Value::Object(fields) = &mut document {
         fields.insert("format".into(), json!(format!("jurybox-{command}")));
