@@ -32,7 +32,7 @@ impl fmt::Display for Advised {
 
 impl std::error::Error for Advised {}
 
-/// Advice on the first error of a chain for which there is some.
+/// The advice on the first error of a chain for which there is advice.
 pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         if let Some(advised) = cause.downcast_ref::<Advised>() {
@@ -125,8 +125,8 @@ pub(crate) fn on_skipped(part: jurybox_lab::SkippedPart) -> &'static str {
     }
 }
 
-/// Whether line ends are kept when an error is printed. They are in TOML errors, which draw the
-/// faulty line of the file, and in the lab's errors about settings and contents of files.
+/// Whether line ends are kept when an error is printed. They are kept in TOML errors, which draw
+/// the faulty line of the file, and in the lab's errors about settings and contents of files.
 pub(crate) fn draws_settings(error: &anyhow::Error) -> bool {
     use jurybox_lab::Error::{Content, Setting};
     let of_the_lab = |cause: &jurybox_lab::Error| matches!(cause, Content { .. } | Setting { .. });

@@ -93,7 +93,7 @@ fn parse() -> Result<Cli, clap::Error> {
 
 /// Prints help, the version or an error of the command line, and exits with its code.
 ///
-/// If an argument has control characters, they are escaped in the printed error.
+/// If an argument has control characters, those in the printed error are escaped, except line ends.
 fn exit_with(error: &clap::Error) -> ! {
     let has_control = |argument: std::ffi::OsString| {
         let argument = argument.to_string_lossy();

@@ -60,7 +60,7 @@ pub(crate) fn is_stdout(file: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// If more than one output goes to standard output. The document of `--json` is one of them.
+/// If more than one output goes to standard output. The document of `--json` counts as one.
 pub(crate) fn uses_stdout<'a>(
     files: impl IntoIterator<Item = &'a PathBuf>,
     json: bool,

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints nothing but the script: shells run this command whenever they start.
+    /// Prints nothing but the script, because a shell may run this command whenever it starts.
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let mut script = Vec::new();
         generate(self.shell, &mut command_line(), "jurybox", &mut script);

@@ -6,7 +6,7 @@ use jurybox::{Alarm, Diagnostic, Fitted};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Alarms and diagnostics as JSON. By default, without a fitted jury, both lists are empty.
+/// Alarms and diagnostics as JSON. The default, for runs without a fitted jury, has no entries.
 #[derive(Serialize, Default)]
 pub(crate) struct FitWarnings {
     alarms: Vec<Value>,

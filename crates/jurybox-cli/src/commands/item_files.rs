@@ -214,8 +214,7 @@ impl ItemFiles {
         let (mut summary, mut waiting, mut failed) = (AddSummary::default(), Vec::new(), None);
         let (mut known, mut nameless): (HashSet<u64>, Vec<Rejected>) = Default::default();
         let (mut repeated_rows, mut without_id, mut without_payload) = (0, 0, 0);
-        // A payload replaces the earlier one as a whole, so that a partial payload would delete
-        // fields.
+        // A payload replaces the earlier one as a whole: a partial payload would delete fields.
         let is_whole = !self.uses.shown.iter().any(|column| self.missing_columns.contains(column));
         let mut send =
             |items: Vec<NewItem>, summary: &mut AddSummary| summary.add(ask(Request::Items(items))?);

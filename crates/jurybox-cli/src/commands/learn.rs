@@ -87,8 +87,8 @@ impl Args {
         if self.reviewer.is_some() && self.reward.is_none() && self.picks.is_empty() {
             bail!("--reviewer names who gave the verdicts: pass the column of the verdicts with --reward");
         }
-        // clap does not enforce `requires = "picks"` if files are given, because they conflict with
-        // it.
+        // clap does not enforce `requires = "picks"` if files are given, because files conflict
+        // with `--picks`.
         if !self.verdicts.is_empty() && self.picks.is_empty() {
             bail!(
                 "--verdicts belong to picks: pass the output of `jurybox pick` with --picks; for other rows, put the verdicts into a column and name it with --reward"

@@ -115,7 +115,7 @@ impl Args {
         );
         let table = match opened.map_err(anyhow::Error::downcast) {
             Ok(table) => table,
-            // That a pipe has no rows is known only now.
+            // Only now is it known that a pipe has no rows.
             Err(Ok(Error::NoRows { path, columns })) if paths.len() == 1 => {
                 let quiet = EmptyFile { path, columns };
                 self.columns

@@ -69,8 +69,8 @@ fn label(text: &str) -> Result<(String, f64), String> {
 }
 
 impl QueueSettings {
-    /// These settings as a change. `before` is the reward scale of the queue, which new words
-    /// extend.
+    /// These settings as a change. `before` is the reward scale of the queue; new words are added
+    /// to its words.
     pub(crate) fn change(&self, before: Option<&VerdictScale>) -> ConfigChange {
         ConfigChange {
             policy: self.policy.clone(),

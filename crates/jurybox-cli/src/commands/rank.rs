@@ -190,8 +190,8 @@ impl Args {
         next(format_args!("pick {files} --id {id}{k} --state {state} --out picks.csv"));
     }
 
-    /// Whether the policy surveys the scores before it ranks. A policy that cannot be made without
-    /// the names of the evaluators is assumed to do so.
+    /// Whether the policy surveys the scores before it ranks. A policy that cannot be made for a
+    /// single evaluator is assumed to do so.
     fn surveys_first(&self) -> bool {
         let spec = self.policy.clone().unwrap_or_default();
         let alone = Evaluators::numbered(1).and_then(|evaluators| Jury::new(&spec, evaluators));
@@ -213,7 +213,7 @@ impl Args {
             }
             return Ok((Ranker::jury(&jury), None));
         }
-        // Given noise levels need a policy that takes them. The default is then esag.
+        // With `--sigma` the policy must take noise levels, so the default is esag.
         let usual = || {
             if self.sigma.is_empty() {
                 Spec::default()
@@ -238,7 +238,8 @@ impl Args {
         Ok((Ranker::Fitted(fitted), Some(surveyed)))
     }
 
-    /// Prints on which rows the scores were measured. Prints nothing for all rows of steady scores.
+    /// Prints on which rows the scores were measured. Prints nothing if these are all rows and no
+    /// change of the scores was found.
     fn say_survey(&self, survey: &SurveySize) {
         if survey.is_sample() {
             self.columns.say(format_args!(

@@ -13,7 +13,8 @@ pub(crate) struct TableOutput {
 }
 
 impl TableOutput {
-    /// The layout in this format. The name of the output file, if it tells a format, comes first.
+    /// The layout with this format. If the name of the output file tells another format, that one
+    /// is used.
     pub(crate) fn layout(&self, format: Format) -> OutputLayout {
         OutputLayout { format, safe_csv: self.safe_csv }
     }

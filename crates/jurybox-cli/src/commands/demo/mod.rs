@@ -66,8 +66,8 @@ impl Args {
             return serve::run(self.seed, self.port);
         }
         // The page is opened before the simulation, so that an error shows at once. Everybody may
-        // write to the folder for temporary files. A file or link of this name there is replaced,
-        // and not written through.
+        // write to the folder for temporary files, so a file or link of this name there is
+        // replaced, and not written through.
         let chosen = self.out.is_some();
         let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
         let mut page = if chosen { PendingFile::new(&path)? } else { PendingFile::replacing(&path)? };
@@ -82,7 +82,8 @@ impl Args {
             let now = demo.standing();
             if live {
                 let frame = frame(&now)?;
-                // Moves up to the first line of the last frame. Each line clears its old rest.
+                // Moves up to the first line of the last frame. Each new line clears the rest of
+                // the old one.
                 let up = if lines == 0 { String::new() } else { format!("\x1b[{lines}A") };
                 lines = frame.lines().count();
                 write!(stderr(), "{up}{}", frame.replace('\n', "\x1b[K\n"))?;

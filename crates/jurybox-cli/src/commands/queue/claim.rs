@@ -76,8 +76,8 @@ impl Args {
             for claim in &claims {
                 let payload =
                     claim.payload.as_ref().map(|payload| format!("\t{payload}")).unwrap_or_default();
-                // A tab would end the id early, and an escape would act on the terminal. --json has
-                // the id unchanged.
+                // A tab would end the id early, and an escape sequence would act on the terminal.
+                // --json has the id unchanged.
                 writeln!(text, "{}{payload}", plain(&claim.item, false).replace('\t', "\\u0009"))?;
             }
             output::text_to_stdout(&text)?;

@@ -9,7 +9,7 @@ use jurybox_server::{Config, EmbeddedQueue};
 
 /// The name of a queue that nobody named.
 const DEFAULT_NAME: &str = "main";
-/// The default name of earlier versions. A folder with such a queue keeps it.
+/// The default name of earlier versions. It stays the default where such a queue exists.
 const EARLIER_DEFAULT_NAME: &str = "desk";
 
 const EXAMPLES: &str = "\

@@ -89,7 +89,7 @@ fn write_weights(
     intervals: Option<&[Interval]>,
 ) -> std::fmt::Result {
     let fitted = jury.fit();
-    // A policy with intervals starts from a guess. It is not printed as a weight.
+    // A policy with intervals starts from a guess, which is not printed as a weight.
     let is_guess = intervals.is_some() && jury.seen().used == 0;
     let width = jury.evaluators().names().map(|name| name.chars().count()).max().unwrap_or(0).max(9);
     writeln!(text, "{:width$}  weight", "evaluator")?;

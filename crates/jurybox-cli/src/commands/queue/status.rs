@@ -69,7 +69,7 @@ impl Args {
     }
 }
 
-/// The status as JSON. Settings have other names there than in the database.
+/// The status as JSON. Three settings have other names there than in the database.
 pub(super) fn status_document(status: &EmbeddedStatus) -> serde_json::Result<Value> {
     const SETTINGS: [(&str, &str); 3] =
         [("audit_rate", "random_check_rate"), ("audit_share", "random_check_share"), ("doors", "mode")];

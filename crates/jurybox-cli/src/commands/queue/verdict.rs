@@ -284,8 +284,8 @@ fn first_id(item: &str, reviewer: &str) -> String {
     format!("{item}/{}", reviewer.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The id of the verdict that replaces `last`: `first`, then `~r2`, `~r3` and so on. No escaped
-/// name has `~r` in it. Earlier versions wrote a slash in place of `~r`.
+/// The id of the verdict that replaces `last`: `first`, followed by `~r2`, `~r3` and so on. No
+/// escaped name has `~r` in it. Earlier versions wrote a slash in place of `~r`.
 fn next_id(first: &str, last: &str) -> String {
     let rest = last.strip_prefix(first);
     let number = rest.and_then(|rest| rest.strip_prefix("~r").or_else(|| rest.strip_prefix('/')));
@@ -308,10 +308,10 @@ mod tests {
                 let second = next_id(&first, &first);
                 let third = next_id(&first, &second);
                 for id in [first, second, third] {
-                    assert!(ids.insert(id.clone()), "{id} comes twice, at last for {item} and {reviewer}");
+                    assert!(ids.insert(id.clone()), "{id} repeats for {item} and {reviewer}");
                 }
             }
         }
-        assert_eq!(next_id("p/ann", "p/ann/2"), "p/ann~r3", "after what an earlier program has written");
+        assert_eq!(next_id("p/ann", "p/ann/2"), "p/ann~r3", "after an id of an earlier version");
     }
 }

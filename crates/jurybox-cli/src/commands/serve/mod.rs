@@ -134,7 +134,7 @@ pub(crate) async fn serve(
         stop.await;
     }
     if !is_quiet() {
-        // The log's own thread prints this: a reader of standard error that has stopped must not
+        // The log's own thread prints this: a standard error that nobody reads any more must not
         // delay the end.
         app.say("ending: requests under way are answered".into());
     }
