@@ -21,7 +21,8 @@ const LARGE: u64 = 1 << 26;
 /// A file to learn from.
 struct NewFile {
     path: PathBuf,
-    /// Fingerprint of its bytes; `None` for a pipe that was not read yet.
+    /// Fingerprint of its bytes; `None` for a pipe that was not read yet, and for a file that
+    /// cannot be decompressed.
     by_bytes: Option<String>,
     /// The scan of its rows; `None` if they have no ids or the file is too large, for instance.
     scan: Option<RowScan>,
@@ -135,7 +136,7 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Whether any of the files is a pipe, which can be read only once.
+    /// Whether any of the files has no fingerprint, such as a pipe, which can be read only once.
     fn are_piped(&self) -> bool {
         self.files.iter().any(|file| file.by_bytes.is_none())
     }
