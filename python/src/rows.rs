@@ -156,7 +156,8 @@ impl ResultRows {
     }
 }
 
-/// A cell as a Python object. Types other than 64-bit numbers, bools and text are read as JSON.
+/// A cell as a Python object. Types other than 64-bit numbers, bools and text are converted by way
+/// of JSON.
 fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));

@@ -1,4 +1,4 @@
-//! What `adaptive` costs, as ratios to bare loops timed in the same run.
+//! What `adaptive` costs: times, and ratios to bare loops and `lin-ucb` timed in the same run.
 //!
 //! `cargo bench -p jurybox --bench adaptive` prints five tables; with `-- values`, only the table
 //! of that name:

@@ -1,5 +1,5 @@
 //! Tests of policy `adaptive`: it learns from biased, copied, curved and heavy-tailed data, and its
-//! intervals cover.
+//! intervals hold the truth as often as stated.
 
 mod support;
 

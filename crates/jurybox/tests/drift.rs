@@ -15,8 +15,8 @@ const K: usize = 8;
 /// The rewards of a round's items, and their scores row by row.
 type Round = (Vec<f64>, Vec<f64>);
 
-/// Rounds of standard normal rewards. A score is the reward plus normal noise of size `noise(round,
-/// evaluator)`.
+/// Rounds of standard normal rewards. A score is the reward plus normal noise with the standard
+/// deviation `noise(round, evaluator)`.
 fn rounds(count: u64, seed: u64, noise: impl Fn(u64, usize) -> f64) -> Vec<Round> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..count)
@@ -96,8 +96,8 @@ fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
 
 #[test]
 fn when_it_changed_is_never_told_otherwise() {
-    // However old the change is, `since` and `until` hold it between them. They are at most a
-    // quarter of its age, plus two rounds, apart.
+    // However old the change is, it lies between `since` and `until`. These are apart by at most a
+    // quarter of its age plus two rounds.
     let (change, data) = (300, rounds(1500, 9, breaking(300)));
     for unit in [1, 3600] {
         let mut jury = new_jury("adaptive");

@@ -187,7 +187,7 @@ fn the_value_of_an_item_is_the_same_however_rows_are_cut_into_blocks() {
     }
 }
 
-/// Whether values are sums over the scores of a row, and differ at all. If two scores of a sum
+/// Whether values are sums over the scores of a row, and not all the same. If two scores of a sum
 /// change, its value changes by the sum of the two single changes. Rows with gaps are left out.
 fn adds_up(fitted: &Fitted, table: &[f64]) -> bool {
     let value = |row: &[f64]| fitted.values(&fitted.scores(row).unwrap()).unwrap()[0];
