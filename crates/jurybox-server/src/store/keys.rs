@@ -13,8 +13,8 @@ pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys(name, roles, queues, made
 /// Finds a row if there is a key, or if one was ever revoked.
 pub(crate) const HAD_KEYS: &str = "SELECT name FROM api_keys LIMIT 1";
 /// Marks that there was a key: inserts a row without a name before a key is deleted. So a server
-/// whose last key was revoked stays closed. No key has an empty name, and no secret the hash of
-/// this row.
+/// whose last key was revoked stays closed. No key has an empty name, and no secret hashes to the
+/// hash of this row.
 pub(crate) const MARK_REVOKED: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) SELECT '', '[]', '[]', made, ?2 FROM api_keys WHERE name = ?1 AND name <> '' ON CONFLICT DO NOTHING";
 /// The hash of the row that marks revocation.
 pub(crate) const NO_HASH: [u8; 32] = [0; 32];

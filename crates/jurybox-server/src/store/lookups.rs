@@ -47,8 +47,8 @@ pub(crate) const ROWS: [(&str, &str); 11] = [
     ("log", "seq"),
 ];
 
-/// Rows deleted or read in one step; rows with an equal last key are added. Writers wait while a
-/// step deletes.
+/// The number of rows deleted or read in one step; further rows with the key of the last one are
+/// included. Writers wait while a step deletes.
 const AT_ONCE: i64 = 500;
 /// Free pages returned to the file system in one step.
 const PAGES: i64 = 512;
@@ -70,7 +70,8 @@ pub(crate) fn delete_first() -> impl Iterator<Item = String> {
 pub(crate) const HAS_OPEN: &str = "SELECT n FROM items WHERE queue = ?1 AND closed_seq IS NULL LIMIT 1";
 pub(crate) const SEALED_FROM: &str = "SELECT sealed FROM queues WHERE id = ?1";
 
-/// The query for the next rows of a table after a key; rows with an equal last key are added.
+/// The query for the next rows of a table after a key. Further rows with the key of the last one
+/// are included.
 pub(crate) fn next_rows(table: &str, key: &str) -> String {
     format!(
         "SELECT * FROM {table} WHERE queue = ?1 AND {key} > ?2 AND {key} <= (SELECT MAX({key}) FROM (SELECT {key} FROM {table} WHERE queue = ?1 AND {key} > ?2 ORDER BY {key} LIMIT {AT_ONCE}) AS next) ORDER BY {key}"
@@ -173,7 +174,8 @@ pub(crate) trait Lookups {
     fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<ItemRecord>, Error>;
     /// The valid verdicts on items numbered `after + 1` to `last`, by item, in log order.
     fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<VerdictRecord>, Error>;
-    /// Calls `each` for every distinct set of tags, but for the empty set.
+    /// Calls `each` for every distinct set of tags of items that were not erased, except the empty
+    /// set.
     fn tag_sets(&mut self, queue: i64, each: &mut dyn FnMut(Tags) -> Result<(), Error>) -> Result<(), Error>;
 }
 
@@ -221,8 +223,8 @@ impl StandingVerdict {
     }
 }
 
-/// Makes SQLite find valid verdicts by their item. Without statistics, it would scan all verdicts
-/// of a queue for each item.
+/// Adds to a query the index by which SQLite is to find the valid verdicts on an item. Without the
+/// index's name, SQLite would scan all verdicts of a queue for each item.
 fn by_item(query: &str) -> String {
     query.replacen(" verdicts v ", " verdicts v INDEXED BY verdicts_that_stand ", 1)
 }

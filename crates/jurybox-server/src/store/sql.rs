@@ -29,11 +29,11 @@ pub(crate) const CLOSE: &str =
     "UPDATE items SET closed_seq = ?4 WHERE queue = ?1 AND n >= ?2 AND n <= ?3 AND closed_seq IS NULL";
 pub(crate) const REOPEN: &str = "UPDATE items SET closed_seq = NULL WHERE queue = ?1 AND n = ?2";
 /// Erases an item. Its row keeps number, entry, arrival, random check, closing entry, and whether
-/// it was golden. Its verdicts keep reward and reviewer.
+/// it was golden. Its verdicts lose their labels and ids.
 pub(crate) const ERASE: [&str; 7] = [
     "UPDATE items SET key = NULL, scores = NULL, tags = CASE WHEN instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0 THEN '{\"golden\":\"\"}' ELSE '{}' END, due = NULL, closed_seq = COALESCE(closed_seq, ?3) WHERE queue = ?1 AND n = ?2",
     "UPDATE verdicts SET label = NULL, id = 'erased//' || seq || '/' || i WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
-    // Cuts the body at the reason, and with it the seal, which follows.
+    // Removes the reason and, behind it, the seal.
     "UPDATE log SET body = substr(body, 1, instr(body, ',\"skip\":') - 1) || ',\"skip\":\"\"}' WHERE queue = ?1 AND seq IN (SELECT seq FROM skips WHERE queue = ?1 AND item = ?2) AND instr(body, ',\"skip\":') > 0 AND ?3 >= 0",
     "UPDATE skips SET reason = '' WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
     "DELETE FROM rescored WHERE queue = ?1 AND n = ?2 AND ?3 >= 0",
@@ -139,7 +139,7 @@ pub(crate) fn kept() -> String {
 }
 
 /// The valid verdicts on items in a range of numbers. Also the times of verdict and claim, the
-/// model of the claim, the note, and whether the reviewer had judged the item before.
+/// model of the claim, the note, and `SEEN`.
 pub(crate) fn told_of() -> String {
     format!(
         "SELECT {VERDICT}, given.at, c.model, claimed.at, note.body, {SEEN} FROM verdicts v JOIN log given ON given.queue = v.queue AND given.seq = v.seq LEFT JOIN notes note ON note.queue = v.queue AND note.n = v.item AND note.seq = v.seq AND note.i = v.i LEFT JOIN claims c ON c.queue = v.queue AND c.seq = v.claim AND c.item = v.item LEFT JOIN log claimed ON claimed.queue = v.queue AND claimed.seq = v.claim WHERE v.queue = ?1 AND v.item > ?2 AND v.item <= ?3 AND v.superseded_by IS NULL ORDER BY v.item, v.seq, v.i"
@@ -208,8 +208,8 @@ pub(crate) fn scored() -> String {
 /// pattern matches only the name of a tag, because JSON puts a backslash before a quotation mark
 /// within a string.
 pub(crate) const ARRIVALS: &str = "SELECT seq, COUNT(*), COUNT(key), COUNT(CASE WHEN instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0 THEN 1 END), COUNT(CASE WHEN key IS NOT NULL AND (instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0) THEN 1 END) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";
-/// Items with a valid verdict without a claim that were claimed before it. The join starts from
-/// claims, since valid verdicts have an index by item.
+/// Items that were claimed before they got a valid verdict that answers no claim. The join starts
+/// from claims, since valid verdicts have an index by item.
 pub(crate) const ASKED_BEFORE: &str = "SELECT DISTINCT v.item FROM claims c CROSS JOIN verdicts v WHERE c.queue = ?1 AND v.queue = ?1 AND v.item = c.item AND v.superseded_by IS NULL AND v.claim IS NULL AND c.seq < v.seq";
 
 /// The number of claimed items that nobody holds and that have no valid verdict. Random checks and
@@ -259,7 +259,7 @@ pub(crate) const REPLACE: &str =
 pub(crate) const CHECKPOINT: &str = "SELECT seq, epoch, state, sha256 FROM checkpoints WHERE queue = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1";
 pub(crate) const CHECKPOINTS: &str =
     "SELECT seq, epoch, state, sha256 FROM checkpoints WHERE queue = ?1 ORDER BY seq";
-/// The unary plus keeps SQLite from scanning all rows of a queue instead of an index by time.
+/// With the unary plus, SQLite uses an index by time. Otherwise it would scan all rows of a queue.
 pub(crate) const TIDY: [&str; 2] = [
     "DELETE FROM payloads WHERE +queue = ?1 AND expires IS NOT NULL AND expires <= ?2",
     // A repeated request counts as a new one after a day.

@@ -2,8 +2,8 @@
 //!
 //! A store borrows one of its process's connections for each transaction; the thread that uses the
 //! store drives the connection. All tables are in the schema `jurybox`. Transactions that write to
-//! a queue are READ COMMITTED and first lock the queue's row (`FOR UPDATE`), because a snapshot
-//! would be older than the lock.
+//! a queue first lock the queue's row (`FOR UPDATE`). They are READ COMMITTED, because a snapshot
+//! of the whole transaction would be older than the lock.
 //!
 //! A node that stalls in a transaction loses its connection after five seconds
 //! (`idle_in_transaction_session_timeout`), so that other nodes can continue. Its later statements

@@ -154,7 +154,7 @@ mod tests {
         let writes: Vec<_> = (0..3).map(|_| at_once(&pool, Purpose::Write).unwrap()).collect();
         let error = at_once(&pool, Purpose::Write).err().unwrap();
         assert!(error.is_transient() && error.to_string().contains("6 connections"), "{error}");
-        assert_eq!(long[0].connection, Some(7), "the one that is there comes first");
+        assert_eq!(long[0].connection, Some(7), "the open connection is lent first");
         drop((long, short, writes));
         assert_eq!(lock_mutex(&pool.state).used, [0; 3]);
         assert!(at_once(&pool, Purpose::LongRead).is_ok());

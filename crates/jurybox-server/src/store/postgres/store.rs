@@ -197,8 +197,8 @@ impl Store for Postgres {
         self.stage = TransactionStage::None;
         let ended = ended.map_err(|failure| {
             // If the database itself refused, the transaction has not taken place. The refused
-            // statement may also be a write sent with the commit, which then ends a failed
-            // transaction.
+            // statement may also be a write that was sent with COMMIT; then COMMIT rolls the
+            // transaction back.
             let error = self.failed(&failure);
             if failure.lost { Error::Unknown(failure.what) } else { error }
         });

@@ -1,11 +1,12 @@
 //! The SQLite store, the default: one folder with one database, for one machine.
 //!
 //! The database uses write-ahead logging (WAL) and syncs each commit (`synchronous=FULL`). Opening
-//! checks these settings: tests that kill a process would not notice a weaker one, only a power
-//! failure would. Transactions on queues lock the database at once (`BEGIN IMMEDIATE`).
+//! checks these settings, because a weaker one would show only after a power failure, not in tests
+//! that kill a process. Transactions on queues lock the database at once (`BEGIN IMMEDIATE`).
 //!
-//! A process that adds to queues locks a file in the folder, so that there is one at a time.
-//! Backups, commands on API keys, and archives, which delete finished queues, do without this lock.
+//! A process that adds to queues locks a file in the folder, so that there is only one such process
+//! at a time. Backups, commands on API keys, and archives, which delete finished queues, do without
+//! this lock.
 
 pub(super) mod read;
 mod store;
