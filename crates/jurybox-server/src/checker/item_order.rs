@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Items valued per batch.
 const TOGETHER: usize = 1024;
-/// Another thread is started for each further such number of items.
+/// The number of items for which one thread is started, up to the number of processors.
 const WORTH_A_THREAD: usize = 16 * TOGETHER;
 /// The most orders that are kept. Nodes that rank at different times name models in turns.
 const MOST_ORDERS: usize = 16;
@@ -134,7 +134,7 @@ impl Valuer {
         Ok(ranked)
     }
 
-    /// Computes the sort keys of many items on all processors.
+    /// Computes the sort keys of items. Many items are divided among several threads.
     fn ranked_by_all(&self, items: &[(u64, &OpenItem)]) -> CheckResult<Vec<OrderedItem>> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(items.len() / WORTH_A_THREAD).max(1);
@@ -250,7 +250,7 @@ impl LogReplay<'_> {
         Ok(ItemOrder { model, filter, valuer, ranked, sorted: 0, cursor: 0, fresh: BTreeSet::new(), read })
     }
 
-    /// Stores an order for later claims, and drops the oldest ones above the limits.
+    /// Stores an order for later claims. Above the limits, drops the orders unused for longest.
     pub(super) fn keep(&mut self, order: ItemOrder) {
         self.orders.push(order);
         let places = |orders: &[ItemOrder]| orders.iter().map(|order| order.ranked.len()).sum::<usize>();

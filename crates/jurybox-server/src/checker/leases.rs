@@ -183,8 +183,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// What is wrong with a verdict on the reward scale in force; None if nothing is, or without a
-    /// scale.
+    /// Why a verdict does not fit the reward scale in force; None if it fits, or without a scale.
     fn off_scale(&self, verdict: &LoggedVerdict) -> Option<String> {
         let scale = &self.records.setups[self.setup].config["reward"];
         let (reward, of_label) =
@@ -420,7 +419,7 @@ impl LogReplay<'_> {
 }
 
 impl ClosedItem {
-    /// Adds a valid verdict, in place of the one that it replaces.
+    /// Adds a valid verdict, and removes the one that it replaces.
     fn take(&mut self, verdict: &LoggedVerdict) {
         let which = (verdict.seq, verdict.i);
         let stood = ReplayedVerdict {

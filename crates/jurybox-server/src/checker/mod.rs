@@ -79,16 +79,16 @@ pub struct QueueVerification {
     pub expired: u64,
     /// Verdicts, revised ones included.
     pub verdicts: u64,
-    /// How often a reviewer got or judged a review of an item that another reviewer held or had
-    /// judged.
+    /// How often a claim gave out a review that was held or judged already, or a reviewer judged a
+    /// review that another reviewer held.
     pub double_leases: u64,
     /// How often a review has two valid verdicts, or a reviewer two on one item.
     #[serde(alias = "twice")]
     pub double_verdicts: u64,
-    /// Accepted rows, or effects of log entries, that are missing from the tables.
+    /// A count of rows, or effects of log entries, that are missing or surplus in the tables.
     pub lost: u64,
-    /// Entries without a seal: those of earlier programs, and skips whose reason was erased with
-    /// their item.
+    /// Entries without a seal, such as those of earlier programs, and skips whose reason was erased
+    /// with their item.
     pub unsealed: u64,
     /// The first entry from which all must have a seal: 1, except in queues that an earlier program
     /// wrote to.
@@ -122,7 +122,8 @@ pub enum VerifyFrom {
     Beginning,
     /// Claims after this entry.
     Entry(u64),
-    /// Claims after the last entry of an earlier report. The log up to there must be unchanged.
+    /// Claims after the last entry of an earlier report, if it checked all claims and found no
+    /// problem; otherwise all claims. The log up to there must be unchanged.
     Report(Box<VerifyReport>),
 }
 
@@ -202,7 +203,8 @@ const UNIQUE: [&str; 3] = ["items_by_key", "verdicts_by_id", "verdicts_that_stan
 /// An open item during the replay.
 struct OpenItem {
     row: Vec<f64>,
-    /// A number that changes whenever the scores change.
+    /// A number that changes with the scores. It stays when the evaluators change, which discards
+    /// all orders.
     version: u64,
     arrived: i64,
     random_check: Option<f64>,
@@ -268,9 +270,9 @@ struct LogReplay<'a> {
     records: &'a QueueRecords,
     models: Models<'a>,
     open: BTreeMap<u64, OpenItem>,
-    /// Open items with a due date.
+    /// Open items with a due date, as (due date, item); items that are erased later are left out.
     due: BTreeSet<(i64, u64)>,
-    /// Open random checks.
+    /// Open random checks; items that are erased later are left out.
     random_checks: BTreeSet<u64>,
     /// Open items that are erased later.
     doomed: BTreeSet<u64>,
@@ -288,7 +290,7 @@ struct LogReplay<'a> {
     setup: usize,
     /// The latest rules that an entry has named so far.
     rules: u64,
-    /// Orders of models and filters that claims have named, the latest used last.
+    /// The item order for each model and filter that claims have named, the latest used last.
     orders: Vec<ItemOrder>,
     found: QueueVerification,
 }

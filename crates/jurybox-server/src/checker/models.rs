@@ -134,8 +134,8 @@ impl<'a> Models<'a> {
 
     /// Lists when each item was observed: when it was complete, claimed, judged, closed or old
     /// enough, whichever came first. It is observed again when an evaluator scores it for the first
-    /// time. Other changes of its scores are counted anew after each decision; it is observed again
-    /// if the count is a power of two.
+    /// time. Other changes of its scores are counted anew after each decision or closing; it is
+    /// observed again if the count is a power of two.
     fn write_down_sightings(&mut self) {
         let records = self.records;
         let mut touched: HashMap<u64, (u64, u64)> = HashMap::new();
@@ -342,7 +342,7 @@ impl<'a> Models<'a> {
     }
 
     /// The reviewer to whom a verdict is attributed in learning: its reviewer if the quorum is one.
-    /// Decisions by a lowered quorum are attributed to nobody.
+    /// Appeals and decisions by a lowered quorum are attributed to nobody.
     fn judge(&self, verdict: &LoggedVerdict) -> Option<Reviewer> {
         let given = self.records.verdicts.get(&verdict.seq).is_some_and(|all| !all.is_empty());
         let quorum = self.records.setups[self.records.setup_before(verdict.seq)].config["quorum"].as_u64();
@@ -360,8 +360,8 @@ impl<'a> Models<'a> {
 
     /// The model that has learnt up to an entry, for a claim at entry `now`.
     ///
-    /// A fold only goes forward, but nodes that rank at different times name models in turns. So
-    /// the models that later claims name are computed on the way, and checkpoints are compared.
+    /// A fold only goes forward, but a later claim may name an earlier model. So the models that
+    /// later claims name are computed on the way, and checkpoints are compared.
     pub(super) fn fitted(&mut self, model: u64, now: u64) -> CheckResult<Fitted> {
         let is_needed = |of: &u64| self.named.get(of).is_some_and(|last| *last >= now);
         self.made.retain(|of, _| is_needed(of));
@@ -428,7 +428,8 @@ impl<'a> Models<'a> {
     }
 
     /// The model before 64 items are observed. It sees the items observed so far and the oldest
-    /// others, at most 64 in all, with their scores at the entry. Later models do not build on it.
+    /// others, at most 64 in all; the others with their scores at the entry. Later models do not
+    /// build on it.
     fn first_look(&self, going: &FoldProgress, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
         if going.jury.seen().items > 0 || !going.jury.learns_from_scores() {
             return Ok(None);

@@ -27,7 +27,7 @@ pub(super) struct PayloadHashes {
     notes_said: HashMap<(u64, u64), String>,
     /// For each `items` or `verdicts` entry, whether it records hashes of payloads or notes.
     says: HashMap<u64, bool>,
-    /// The last `items` entry that records none.
+    /// The last `items` entry that records no hashes of payloads; 0 if there is none.
     silent: u64,
 }
 

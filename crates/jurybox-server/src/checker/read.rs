@@ -94,7 +94,7 @@ pub(super) struct QueueRecords {
     pub(super) tables: i64,
     /// The first entry from which all must have a seal.
     pub(super) sealed_from: u64,
-    /// The same entry according to the queue's row.
+    /// The first entry from which all must have a seal, according to the queue's row.
     pub(super) sealed_said: Option<u64>,
     pub(super) log: Vec<LoggedEntry>,
     pub(super) items: Vec<Item>,

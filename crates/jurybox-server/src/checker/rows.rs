@@ -72,7 +72,7 @@ impl Db {
         let told = |error: rusqlite::Error| Error::Open(format!("{}: {error}", file.display()));
         let begin = "PRAGMA query_only = ON; BEGIN; SELECT COUNT(*) FROM sqlite_schema";
         let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
-        // Closing must not write a journal that a killed process left into the database.
+        // A killed process may have left a journal. Closing must not move it into the database.
         if journal(file) > 0 {
             let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             db.set_db_config(keep, true).map_err(told)?;
@@ -101,8 +101,8 @@ impl Db {
         Ok(Db::ReadOnly(db, file.into(), before))
     }
 
-    /// Whether the folder is read-only. Errors if the database in it was written to while it was
-    /// read.
+    /// Whether the folder is read-only. Errors if its database was read without a snapshot and was
+    /// written to meanwhile.
     pub(super) fn is_as_it_was(&self) -> Result<bool, Error> {
         match self {
             Db::ReadOnly(_, file, before) if stamp(file) != Some(*before) || journal(file) > 0 => {

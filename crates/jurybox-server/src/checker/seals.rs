@@ -14,7 +14,7 @@ const TOGETHER: u64 = 64;
 /// The state of an entry's seal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum SealState {
-    /// It has none: an earlier program wrote the entry, or something in it was erased.
+    /// No seal, as in entries of earlier programs, and in skips whose reason was erased.
     None,
     Whole,
     Broken,

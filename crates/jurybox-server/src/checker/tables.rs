@@ -43,8 +43,8 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Checks that items, late scores, picks, verdicts and checkpoints belong to an existing entry
-    /// of the right kind.
+    /// Checks that items, late scores, picks and verdicts belong to entries of the right kind, and
+    /// checkpoints to existing entries.
     pub(super) fn compare_owners(&mut self) {
         let records = self.records;
         let of_kind = |seq: u64, kind: &str| {

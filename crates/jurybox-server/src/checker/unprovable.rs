@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 pub(super) enum UnprovableReason {
     /// Its model may have learnt from an erased item.
     Model,
-    /// An erased item might have been picked by it instead.
+    /// The claim might have picked an erased item instead.
     Rival,
     /// An earlier program made its model by other rules.
     Rules,
@@ -40,10 +40,10 @@ impl LogReplay<'_> {
     }
 
     /// Checks what must hold of a claim that cannot be proved. It took only items that could be
-    /// claimed, and as many as possible, in the order of their recorded values, with the right
-    /// probabilities. For `Rules`, if nothing was erased, the due items and random checks must be
-    /// the expected ones. For `Rival`, if no pick was erased, the picks must be the best of the
-    /// items that were not erased.
+    /// claimed, and as many as possible, in the right order by their recorded values, with the
+    /// right probabilities. For `Rules`, if nothing was erased, the due items and random checks
+    /// must be the expected ones. For `Rival`, if no pick was erased, the picks must be the best of
+    /// the items that were not erased.
     pub(super) fn still_holds(
         &mut self,
         entry: &LoggedEntry,
