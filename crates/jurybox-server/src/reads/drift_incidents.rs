@@ -90,9 +90,9 @@ const ASKED: usize = 50;
 const REMEMBERED: usize = 100;
 
 impl Queue {
-    /// The detected changes, newest first: those that have an alarm, by `model` or a newer one
-    /// examined before, and those whose alarm is over. Changes that were over before the service
-    /// started are found only at checkpoints.
+    /// The detected changes, newest first: those that have an alarm in `model`, or in a newer model
+    /// if one was examined before, and those whose alarm is over. Changes that were over before the
+    /// service started are found only at checkpoints.
     pub fn drift_incidents(&self, model: &RankingModel) -> Result<Vec<DriftIncident>, Error> {
         let known = self.known(model)?;
         let stands = |(change, raised): &(EvaluatorChange, Option<AlarmOnset>)| {
@@ -186,8 +186,8 @@ fn changes(fitted: &Fitted) -> Vec<EvaluatorChange> {
     all
 }
 
-/// For each change in `asked`, the earliest time at which a fit reports it, in seconds since 1970;
-/// None if the fit does not report it.
+/// For each change in `asked`, the earliest start that a fit reports for it, in seconds since 1970;
+/// None if the fit does not report the change.
 fn since(fitted: &Fitted, asked: &[EvaluatorChange]) -> Vec<Option<u64>> {
     let told = changes(fitted);
     asked.iter().map(|one| told.iter().filter(|other| other.is(one)).map(|other| other.since).min()).collect()

@@ -104,7 +104,7 @@ pub(crate) struct VerdictRecord {
     pub(crate) verdict: VerdictRow,
     /// When it arrived.
     pub(crate) given: i64,
-    /// The log entry up to which the model had learnt that ranked its item.
+    /// The log entry up to which the ranking model had learnt; None unless a claim gave the item.
     pub(crate) model: Option<u64>,
     /// When its item was claimed.
     pub(crate) claimed: Option<i64>,

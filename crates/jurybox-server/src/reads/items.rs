@@ -78,7 +78,7 @@ pub struct ExplainedItem {
     pub random_check: Option<f64>,
     /// The log entry up to which the ranking model has learnt.
     pub model: u64,
-    /// The number of verdicts that model has learnt from.
+    /// The number of verdicts learnt so far.
     pub learnt_from: u64,
     /// Each evaluator's contribution to its value, if the policy can tell.
     pub contributions: Option<Contributions>,

@@ -49,7 +49,7 @@ pub struct EvaluatorSummary {
     /// The standard deviation of its scores over the last items; None with fewer than two scores.
     pub spread: Option<f64>,
     /// The evaluator whose scores have the strongest correlation with its own over a sample of all
-    /// items, and the correlation. None with more than 100 evaluators.
+    /// items, and the correlation. None with more than 100 evaluators, or without any correlation.
     pub closest: Option<(String, f64)>,
     /// Its drift alarms.
     pub alarms: Vec<Alarm>,
@@ -57,8 +57,8 @@ pub struct EvaluatorSummary {
     pub raised: Vec<Option<AlarmOnset>>,
 }
 
-/// The least number of items in a sample, if the queue has as many; a sample has less than twice
-/// this number.
+/// A sample takes at least this many items, if there are as many, and less than twice as many.
+/// Erased items among them are left out.
 const SAMPLE: u64 = 20_000;
 /// With more evaluators than this, pairs are not compared.
 const MOST_COMPARED: usize = 100;
@@ -198,8 +198,8 @@ pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
 }
 
 impl EvaluatorSummary {
-    /// When the evaluator changed by one of its alarms, in microseconds since 1970. It is the
-    /// estimate at the alarm's onset if that is known, because later estimates move.
+    /// When the evaluator changed according to one of its alarms, in microseconds since 1970. It is
+    /// the estimate at the alarm's onset if that is known, because later estimates move.
     pub fn since(&self, alarm: usize) -> Option<i64> {
         let said = self.alarms.get(alarm)?.since.cast_signed().saturating_mul(1_000_000);
         Some(self.raised.get(alarm).copied().flatten().map_or(said, |raised| raised.since))

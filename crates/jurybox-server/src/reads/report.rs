@@ -24,7 +24,7 @@ pub struct QueueReport {
     pub items: u64,
     /// Items that people have decided, except golden ones, whose reward was known before.
     pub reviewed: u64,
-    /// The sum of their rewards.
+    /// The sum of the rewards of the `reviewed` items.
     pub found: f64,
     /// The mean reward of the items that people decided after a claim, without random checks and
     /// golden items. `released` items count at the worst for each end, and leave no mean (NaN),
@@ -79,7 +79,7 @@ impl QueueReport {
 pub struct RewardMean {
     /// The number of items.
     pub items: u64,
-    /// The sum of their rewards.
+    /// The sum of the items' rewards.
     pub sum: f64,
     /// The mean; None if it is unknown, such as without items.
     pub mean: Option<Interval>,
@@ -88,7 +88,7 @@ pub struct RewardMean {
 /// The states of the items that were chosen for a random check on arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RandomCheckCounts {
-    /// All of them.
+    /// All items that were chosen.
     pub items: u64,
     /// Decided by people.
     pub decided: u64,

@@ -112,7 +112,7 @@ fn mean(strata: &[Stratum], scale: RewardBounds, many: impl Fn(&Stratum) -> f64)
     (weight > 0.0).then(|| strata.iter().map(|stratum| many(stratum) * of(stratum)).sum())
 }
 
-/// The least and the greatest possible sum over all items, by `least_mean` and `greatest_mean`.
+/// The ends of the interval for the sum over all items, by `least_mean` and `greatest_mean`.
 fn ends(strata: &[Stratum], scale: RewardBounds) -> (f64, f64) {
     // At rate 1 every item is a random check; at rate 0 nothing is known.
     let by_lot = || strata.iter().filter(|stratum| stratum.rate > 0.0 && stratum.rate < 1.0);

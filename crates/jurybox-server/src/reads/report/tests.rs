@@ -127,11 +127,11 @@ fn held(world: &World) -> (usize, usize, f64) {
 fn the_interval_holds_the_truth_whoever_took_the_drawn_items() {
     let worlds = [
         ("all drawn items are decided", WORLD),
-        ("half of them, and of those the best, for there is no room", World { random_checks: 10, ..WORLD }),
+        ("at most ten random checks are decided first", World { random_checks: 10, ..WORLD }),
         ("another share is drawn when less is bad", World { halves: [(0.05, 0.4), (0.4, 0.02)], ..WORLD }),
         ("the worst are out of reach", World { out_of_reach: 0.3, ..WORLD }),
         ("one in a hundred is worth a hundred", World { halves: [(0.05, 0.01); 2], worth: 100.0, ..WORLD }),
-        ("what audits find is erased", World { erased: 0.5, ..WORLD }),
+        ("half of the decided checks with a reward are erased", World { erased: 0.5, ..WORLD }),
         ("nothing is drawn in the second half", World { halves: [(0.1, 0.1), (0.0, 0.2)], ..WORLD }),
     ];
     for (what, world) in worlds {
