@@ -101,7 +101,7 @@ fn a_key_that_comes_twice_is_that_of_the_call_that_did_something(kind: Kind) {
         other => panic!("{other:?}"),
     };
     assert_eq!((many(&answers[0]), many(&answers[2]), many(&answers[3])), (0, 1, 1));
-    assert_eq!(many(&life.writer.answer(&[rare()]).remove(0)), 1, "it is remembered");
+    assert_eq!(many(&life.writer.answer(&[rare()]).remove(0)), 1, "the answer is remembered");
     assert_sound(&life);
 }
 
@@ -142,7 +142,7 @@ fn a_key_stands_for_what_was_asked_though_nothing_came_of_it(kind: Kind) {
     let head = life.writer.replica.live.seq;
     assert_eq!(accepted(life.writer.answer(&[call("v", "late")]).remove(0)), (0, 1));
     assert!(matches!(life.writer.answer(&[call("w", "x1")]).remove(0), Err(Error::KeyReused { .. })));
-    assert_eq!(life.writer.replica.live.seq, head, "nothing came of all that");
+    assert_eq!(life.writer.replica.live.seq, head, "no entry was written");
     assert_sound(&life);
     // The same request can succeed later, and is then remembered.
     life.ask(Request::Items(vec![item("late", 1)])).unwrap();

@@ -98,8 +98,8 @@ fn an_evaluator_whose_scores_are_corrected_is_learnt_from(kind: Kind) {
     is_learnt_from(kind, &[("c", 0.0)]);
 }
 
-/// Items arrive with scores of `a`, `b` and `before`. Then `c` scores them, whose scores determine
-/// the rewards.
+/// Items arrive with scores of `a`, `b` and `before`. Then `c` scores them by their rewards, with
+/// some noise.
 fn is_learnt_from(kind: Kind, before: &[(&'static str, f64)]) {
     let mut life = Life::new(kind, 1, &Config { settle_seconds: 0, ..quiet() });
     let dull = |i: u32| f64::from(i * 37 % 100);
@@ -208,7 +208,7 @@ fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
             "UPDATE log SET body = replace(body, 'decides_first', 'decides_second') WHERE kind = 'verdicts'"
         ) > 0
     );
-    assert!(!crate::verify(&changed.place).unwrap()[0].is_ok(), "that it decided first is not believed");
+    assert!(!crate::verify(&changed.place).unwrap()[0].is_ok(), "the changed entries are found");
 }
 
 fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {

@@ -28,12 +28,12 @@ const NOT_FOUND: &[(&str, &str)] = &[
     // Queues that were deleted and whose rows are still being deleted.
     ("deleted_queues", "*"),
     ("queues", "name"),
-    // The seals of the entries tell the same.
+    // It also follows from the seals of the entries.
     ("queues", "sealed"),
     // The random number of the transaction that wrote an entry.
     ("log", "batch"),
-    // Without a checkpoint the log is folded. The checker does not compare a checkpoint's epoch,
-    // and does not notice a changed entry if the jury was the same there.
+    // If a checkpoint is missing, the log is folded. The checker does not compare a checkpoint's
+    // epoch. It accepts another entry number if the jury was the same there.
     ("checkpoints", "epoch"),
     ("checkpoints", "a row"),
     ("checkpoints", "seq"),
@@ -302,7 +302,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     life.writer.tidy().unwrap();
     let Life { writer, home, .. } = life;
     drop(writer);
-    assert_eq!(home.change("UPDATE payloads SET body = body"), 2, "the others have gone");
+    assert_eq!(home.change("UPDATE payloads SET body = body"), 2, "the expired ones were deleted");
     sound(&home);
     home.change("DELETE FROM payloads");
     found(&home, "2 payloads are missing");

@@ -31,7 +31,7 @@ fn a_lease_that_ran_out_is_in_nobodys_hands_though_nothing_has_happened_since(ki
     life.pass(i64::from(config().lease_seconds) + 1);
     assert_eq!((counts(&mut life), in_turn(&mut life)), ((3, 0), vec![1, 2, 3]));
     assert!(oldest(&mut life));
-    assert!(life.writer.replica.live.to_bytes() == before, "whoever looks changes nothing");
+    assert!(life.writer.replica.live.to_bytes() == before, "reading changes nothing");
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn nothing_is_taken_in_once_the_file_is_deleted() {
     std::fs::remove_file(&file).unwrap();
     let asked = queue.ask(Call::new("ann", Request::Items(vec![item("x")])));
     assert!(matches!(asked, Err(Error::FileGone)), "{asked:?}");
-    assert!(matches!(service.names(), Err(Error::FileGone)), "and whoever asks whether it is ready is told");
-    assert!(!file.exists(), "no empty one is put in its place");
+    assert!(matches!(service.names(), Err(Error::FileGone)), "the readiness check reports it");
+    assert!(!file.exists(), "no empty file was created");
     // A new file in the place of the deleted one is another file.
     std::fs::write(&file, "").unwrap();
     assert!(matches!(service.names(), Err(Error::FileGone)));

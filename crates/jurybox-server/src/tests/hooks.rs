@@ -30,8 +30,8 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
         assert_eq!((hook.seen, hook.head, hook.queue.as_str()), (0, 1, "q"));
         let sending = PendingDelivery { secret: Secret::of(vec![7; 24]), until: 1 };
         assert_eq!(service.take_webhook(&hook, 1).unwrap(), Some(sending));
-        assert_eq!(service.take_webhook(&hook, 2).unwrap(), None, "another has it");
-        assert!(service.take_webhook(&hook, 1).unwrap().is_some(), "and keeps it");
+        assert_eq!(service.take_webhook(&hook, 2).unwrap(), None, "another node has it");
+        assert!(service.take_webhook(&hook, 1).unwrap().is_some(), "the same node may take it again");
         let failed = DeliveryOutcome::Failed { at: 5, next_try: 9, why: "no".into(), off: false };
         assert!(!service.note_webhook(&hook, 2, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
         assert!(service.note_webhook(&hook, 1, &failed).unwrap());
@@ -40,7 +40,7 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
         assert!(service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
         assert!(
             !service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap(),
-            "never back"
+            "a delivery is recorded once"
         );
     }
     let service = service(&home);
@@ -48,7 +48,7 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
     assert_eq!((hook.seen, hook.failures, hook.failing_since), (1, 0, None));
     let off = DeliveryOutcome::Failed { at: 5, next_try: 9, why: "no".into(), off: true };
     assert!(service.note_webhook(&hook, 1, &off).unwrap());
-    assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "it is left alone");
+    assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "it is switched off");
     // A changed webhook keeps its secret and its progress, and is tried again. The node that was
     // sending has lost it.
     assert!(!service.put_webhook("q", "h", "https://example.org/2", None, None).unwrap());
@@ -58,7 +58,7 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
     assert_eq!(service.take_webhook(&hook, 2).unwrap().unwrap().secret, Secret::of(vec![7; 24]));
     // A node that ends gives back its own webhooks only.
     service.give_back_webhooks(1).unwrap();
-    assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "another has it");
+    assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "another node has it");
     service.give_back_webhooks(2).unwrap();
     assert!(service.take_webhook(&hook, 1).unwrap().is_some());
     let refused = service.put_webhook("q", "h", "https://example.org/", None, Some(9)).unwrap_err();
@@ -94,7 +94,7 @@ fn a_page_that_is_tried_again_is_the_same_page(kind: Kind) {
     assert_eq!(page(1), Some(131));
     grow(1);
     assert!(!service.put_webhook("q", "h", "https://example.org/", None, None).unwrap());
-    assert_eq!(page(2), Some(132), "what was changed begins anew");
+    assert_eq!(page(2), Some(132), "a changed webhook gets a new page");
 }
 
 fn a_webhook_goes_with_its_queue(kind: Kind) {

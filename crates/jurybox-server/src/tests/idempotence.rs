@@ -84,5 +84,5 @@ fn the_log_is_read_while_the_clerk_is_busy(kind: Kind) {
     let read = tell.recv_timeout(Duration::from_secs(30));
     drop(let_go);
     reading.join().unwrap().unwrap();
-    assert_eq!(read, Ok(2), "it waited for the clerk");
+    assert_eq!(read, Ok(2), "the read must not wait for the writer");
 }

@@ -21,8 +21,8 @@ fn opened(home: &Home, policy: &str) -> (Service, Queue) {
     (service, queue)
 }
 
-/// Sends items, 64 in a request. Their scores are a common cause plus noise; the noise of `a` is
-/// multiplied by `noise`.
+/// Sends items, 64 in a request. Their scores are a common cause plus noise, both approximately
+/// normal (Irwin-Hall); the noise of `a` is multiplied by `noise`.
 fn send(queue: &Queue, from: u64, many: u64, noise: f64) {
     let uniform = |what: u64| hash_number(5, what) as f64 / 2_f64.powi(64);
     let normal = |what: u64| (0..12).map(|at| uniform(what * 12 + at)).sum::<f64>() - 6.0;
@@ -46,8 +46,8 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// Sends eight rounds after a pause of a second. Changes are detected between seconds, not
-    /// within one.
+    /// Sends eight rounds after a pause of a second. Times are learnt in whole seconds, so changes
+    /// within a second are not detected.
     fn send_eight(&mut self, noise: f64) {
         std::thread::sleep(Duration::from_millis(1050));
         send(self.queue, 64 * self.sent, 64 * 8, noise);
@@ -63,7 +63,7 @@ fn evaluated(queue: &Queue) -> Vec<EvaluatorSummary> {
         if model.model == head {
             return queue.evaluator_summaries(&model).unwrap();
         }
-        assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
+        assert!(patience.elapsed() < Duration::from_mins(1), "the model did not catch up");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -112,7 +112,7 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     assert!(quiet < raised.entry && raised.entry < head && raised.since <= raised.at, "{raised:?}");
     let of = evaluated(&queue).swap_remove(0);
     assert_eq!(of.changed_since(), Some(raised.since));
-    // A service that was not running finds the same in the log.
+    // A newly opened service finds the same onset in the log.
     drop((queue, service));
     let service = Service::open(&home.place, Duration::from_secs(10)).unwrap();
     let again = evaluated(&service.queue("q").unwrap())[0].raised[0];

@@ -63,7 +63,7 @@ fn a_queue_made_anew_is_another_whoever_still_asks_the_old_one(kind: Kind) {
             assert_eq!(names, evaluators);
             if let Some(old) = last.replace(queue) {
                 let old: crate::Queue = old;
-                assert!(old.status().is_err(), "its clerk has stopped for good");
+                assert!(old.status().is_err(), "the deleted queue's writer has stopped");
             }
             std::thread::sleep(Duration::from_millis(20));
             service.delete("p").unwrap();
@@ -183,5 +183,5 @@ fn a_full_disk_is_a_trouble_until_there_is_room(kind: Kind) {
         assert!(began.elapsed() < Duration::from_mins(1), "nobody looked whether there is room");
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(matches!(add("y").unwrap(), Answer::Items { accepted: 1, .. }), "it was not taken in before");
+    assert!(matches!(add("y").unwrap(), Answer::Items { accepted: 1, .. }), "the refused item was not added");
 }
