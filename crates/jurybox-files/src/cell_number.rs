@@ -1,5 +1,6 @@
-//! Parsing of cells as scores: a number, or missing. A cell such as `1,234`, whose decimal mark is
-//! unclear, is not a number. A cell that is neither a number nor missing is called an odd cell.
+//! Parsing of cells as scores: a number, or missing. A cell such as `1,234` is not a number while
+//! the decimal mark of its column is unclear. A cell that is neither a number nor missing is called
+//! an odd cell.
 
 use crate::verdict_labels::VerdictLabels;
 use std::sync::Arc;
@@ -97,7 +98,7 @@ impl MissingWords {
     }
 }
 
-/// Whether a cell is a word, ignoring case.
+/// Whether a cell is the given word, ignoring case.
 pub(crate) fn is_the_word(word: &str, cell: &[u8]) -> bool {
     word.as_bytes().eq_ignore_ascii_case(cell)
         || (!word.is_ascii()
@@ -105,7 +106,8 @@ pub(crate) fn is_the_word(word: &str, cell: &[u8]) -> bool {
 }
 
 impl Notation {
-    /// Whether the fast parser applies: a number with a point needs no interpretation.
+    /// Whether a number with a decimal point can be taken as it is, so that the fast parser
+    /// applies.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.decimal, Decimal::Either | Decimal::Point) && !self.na.has_numbers() && !self.shares
     }
@@ -181,8 +183,7 @@ impl Notation {
     }
 
     /// Whether a number has an exponent after 1 to 14 digits, as a rounded measurement has:
-    /// `1.84669e+17`. False for `E+`, as spreadsheets write it, because that may have been a long
-    /// id.
+    /// `1.84669e+17`. False for `E+`, which spreadsheets write: the cell may have been a long id.
     pub(crate) fn is_rounded(cell: &[u8]) -> bool {
         let Some(at) = memchr::memchr2(b'e', b'E', cell) else { return false };
         let digits = cell[..at].iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -222,7 +223,7 @@ pub(crate) fn is_plainly(cell: &[u8], read: ParsedCell) -> bool {
     }
 }
 
-/// Converts a number that a file stores as a number, not as text; NaN is missing.
+/// Classifies a number; NaN is missing.
 pub(crate) fn of(value: f64) -> ParsedCell {
     if value.abs() <= LIMIT {
         ParsedCell::Number(value)

@@ -55,7 +55,8 @@ pub(crate) enum ColumnKind {
     Serial,
     /// At least five whole numbers, all as large as timestamps and telephone numbers.
     Long,
-    /// Fewer numbers than other cells, most of which are such as `1,234`: thousands or decimals.
+    /// Fewer numbers than other cells. Most of the other cells are like `1,234`: thousands or
+    /// decimals.
     TwoNumbers,
     Number,
 }

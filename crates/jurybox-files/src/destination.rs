@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A chain of this many symbolic links is taken for a loop. Linux follows up to 40.
 const MOST_LINKS: usize = 40;
 
-/// The target of an output path, opened where it is written directly.
+/// The target of an output path. A target that is written directly is open already.
 #[derive(Debug)]
 pub(crate) enum Destination {
     Stdout,
@@ -128,7 +128,8 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["pkl", "pickle", "npy", "h5"], "a Python or HDF5 file"),
 ];
 
-/// Errors if the ending names a format that cannot be written: the content would be in another one.
+/// Errors if the ending names a format that cannot be written: the content would be in another
+/// format.
 pub(crate) fn refuse_foreign(out: &Path) -> Result<(), Error> {
     let ending = out.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     let says =
@@ -139,7 +140,8 @@ pub(crate) fn refuse_foreign(out: &Path) -> Result<(), Error> {
     }
 }
 
-/// Errors if `out` is one of the `others`, under whatever name, whether it exists yet or not.
+/// Errors if the file `out` is one of the `others`, under whatever name, whether it exists yet or
+/// not. Standard output, devices and pipes are no error.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;

@@ -15,12 +15,13 @@ const KEPT_HASHES: usize = 256;
 /// be distinct by chance.
 const MIN_DISTINCT: usize = 30;
 
-/// One in this many identifiers may be missing. One in this many may be repeated if they are in
-/// order.
+/// About one in this many identifiers may be missing. About one in this many may be repeated if
+/// they are in order.
 const IDS_PER_FLAW: usize = 20;
 
-/// Minimum number of whole numbers that count up by one to be row numbers, and of large ones to be
-/// timestamps. Row numbers with missing or repeated values need twice as many.
+/// Minimum number of whole numbers, counting up by one, that are taken for row numbers. Also the
+/// minimum number of large whole numbers that are taken for timestamps. Row numbers with missing or
+/// repeated values need twice as many.
 const MIN_COUNTING: usize = 5;
 
 /// Whole numbers from here on are taken for seconds since 1970, dates such as 20260301, or
@@ -134,7 +135,8 @@ impl ColumnDetector {
         }
     }
 
-    /// Whether no cell is no and some are missing, as where a rule writes yes on a few rows.
+    /// Whether the word no never occurs and some cells are missing: a rule may write yes on a few
+    /// rows.
     fn is_yes_or_nothing(&self) -> bool {
         self.no == 0 && self.whole.missing > 0
     }
@@ -334,7 +336,7 @@ mod tests {
         assert_eq!(with(7, ""), (ColumnKind::Serial, Some((1, 0))));
         assert_eq!(with(7, &ids[3]), (ColumnKind::Serial, Some((0, 1))));
         assert_eq!(with(7, "0.5"), (ColumnKind::Number, None));
-        // Counting up with one missing or repeated value takes ten rows; six are too few.
+        // Counting up with one missing or repeated value takes ten numbers; six cells are too few.
         for cells in
             ["1.0,2.0,,4.0,5.0,6.0,7.0,8.0,9.0,10.0,11.0", "1,2,3,4,,5,6,7,8,9,10", "1,2,3,3,4,5,6,7,8,9"]
         {

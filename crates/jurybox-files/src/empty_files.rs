@@ -1,4 +1,4 @@
-//! Files with a header and no rows, so that a job does not fail for an hour without items.
+//! Files with a header and no rows, so that an hourly job does not fail if an hour has no items.
 
 use crate::error::Error;
 use crate::join_verdicts::ItemList;

@@ -470,7 +470,7 @@ pub enum Error {
         /// The id as it is stored.
         value: String,
     },
-    /// A file to learn from whose rows the state has observed when it picked from them.
+    /// A file to learn from, although the state observed its rows when it picked from them.
     #[error("{}: the state has picked from these rows, and would count them twice", path.display())]
     PickedFrom {
         /// The file.
@@ -506,7 +506,7 @@ pub enum Error {
         /// The missing column.
         column: &'static str,
     },
-    /// A cell of a table of picks that was changed.
+    /// A changed cell in a table of picks.
     #[error("{}, {place}, column `{column}`: `{value}` is not what `pick` wrote", path.display())]
     BadPick {
         /// The file.
@@ -518,7 +518,7 @@ pub enum Error {
         /// The cell.
         value: String,
     },
-    /// A pick and its verdict that cannot be learnt from.
+    /// A pick whose verdict cannot be learnt.
     #[error("{}, {place}, item `{id}`: {reason}", path.display())]
     Verdict {
         /// The file of the pick.

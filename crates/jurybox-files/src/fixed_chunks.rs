@@ -127,7 +127,8 @@ struct UnitSlice {
     at: BatchPosition,
     head: BufferedChunks,
     /// The unit's own rows that form whole chunks. Rows before this range complete `head`; rows
-    /// after it are carried on.
+    /// after it are carried on. If no chunk is complete, the range is empty and all rows are
+    /// carried on.
     own: (usize, usize),
 }
 

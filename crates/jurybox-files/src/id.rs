@@ -7,7 +7,7 @@
 //! - `True` and `TRUE` become `true`; likewise `false`.
 //! - Other text is kept, without blanks around it.
 //!
-//! Doubles of 2^53 and more in magnitude are refused, because one may stand for several ids.
+//! Doubles of 2^53 and more in magnitude are refused: one such double may stand for several ids.
 
 use crate::error::{Error, RowPosition};
 use crate::format::arrow::{date, fraction};
@@ -56,7 +56,7 @@ pub(crate) fn is_rounded(cell: &str) -> bool {
         && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDING_LIMIT)
 }
 
-/// Errors if the cell holds such a rounded number.
+/// Errors if [`is_rounded`] is true of the cell.
 pub(crate) fn check(path: &Path, place: RowPosition, column: &str, cell: &str) -> Result<(), Error> {
     if !is_rounded(cell) {
         return Ok(());

@@ -32,8 +32,8 @@ impl Table {
 
     /// A table of record batches in memory, with reading options.
     ///
-    /// Of the options, words for "missing", the decimal mark of numbers in text, and the long
-    /// format apply.
+    /// Three options apply: words for "missing", the decimal mark of numbers in text, and the long
+    /// format.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};

@@ -15,7 +15,7 @@ impl ItemHash {
         ItemHash::named(&name)
     }
 
-    /// The hash of a pick's position in its round, over bytes that are not the text of any id.
+    /// The hash of a pick's position in its round. The hashed bytes are never those of an id.
     pub(crate) fn at(round: &str, row: u64) -> ItemHash {
         let mut name = Fingerprint::new();
         name.text(round);

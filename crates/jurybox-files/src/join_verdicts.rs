@@ -151,7 +151,7 @@ pub fn join_verdicts(
     let mut back = JoinedVerdicts::default();
     let mut rewards = read_verdicts(verdicts, &mut back)?;
     let mut after = state.clone();
-    // Verdicts are learnt in the order of time, as policies that forget need it.
+    // Verdicts are learnt in the order of time, because policies that forget depend on it.
     let mut by_time: BTreeMap<u64, Vec<(PickedItem, f64, Option<Reviewer>)>> = BTreeMap::new();
     let mut learnt = after.memory.items();
     let of_tables = after.memory.verdicts_of_tables();

@@ -1,7 +1,7 @@
 //! Detection of leaked rewards: a verdict column under another name that was taken for an
 //! evaluator.
 
-/// Minimum number of rows with score and reward; in fewer, all may be equal by chance.
+/// Minimum number of rows with score and reward; in fewer, all scores may equal rewards by chance.
 const MIN_ROWS: u64 = 10;
 
 /// Counts, per evaluator, of rows with a score and a reward, and of those where the score equals
@@ -20,8 +20,8 @@ impl Leakage {
         for ([all, same, turned], &score) in
             self.0.iter_mut().zip(scores).filter(|(_, score)| !score.is_nan())
         {
-            // Counted separately: if scores and rewards are all 1 or -1, every score equals one of
-            // these.
+            // Counted separately: if scores and rewards are all 1 or -1, every score equals the
+            // reward or its negative.
             *all += 1;
             *same += u64::from(score == reward);
             *turned += u64::from(score == -reward);

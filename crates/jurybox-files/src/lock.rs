@@ -43,8 +43,8 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Waits for the lock of a file, for `at_most` that long. `waiting` is called once, after half
-    /// a second of waiting.
+    /// Waits up to `at_most` for the lock of a file. `waiting` is called once, after half a second
+    /// of waiting.
     pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<FileLock, Error> {
         let DestinationKind::ToFile { path: file, about } = DestinationKind::of(path)? else {
             return Ok(FileLock { _held: None });

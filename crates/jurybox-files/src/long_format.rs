@@ -121,7 +121,7 @@ struct OtherColumn {
     name: String,
     column: usize,
     cells: Vec<String>,
-    /// Rows with another non-empty value than the first of their item.
+    /// Rows whose value is not empty and differs from the first value of their item.
     contradicted: u64,
 }
 

@@ -16,8 +16,8 @@ const ODD_LIMIT_WHEN_SKIPPING: u64 = 2;
 /// Maximum number of odd cells quoted in a message.
 const QUOTED: usize = 3;
 
-/// Maximum number of late keys quoted in a message: keys of JSON objects below the first rows, from
-/// which the columns were detected.
+/// Maximum number of late keys quoted in a message. A late key is a key of JSON objects that first
+/// occurs below the rows from which the columns were detected.
 pub(crate) const LATE: usize = 8;
 
 /// Counts of the missing and the odd cells of a column.

@@ -101,8 +101,8 @@ impl OtherColumns {
 mod tests {
     use crate::{KeepRecords, Roles, ScanRequest, Table};
 
-    /// A column that was requested twice has its cells twice. A column that the table lacks has no
-    /// cells.
+    /// A column that was requested twice has its cells twice. A column that the table lacks has
+    /// only missing cells.
     #[test]
     fn a_column_may_be_requested_repeatedly() {
         let dir = tempfile::tempdir().unwrap();

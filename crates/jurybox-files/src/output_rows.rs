@@ -49,8 +49,9 @@ pub(crate) struct OutputRows {
 }
 
 impl OutputColumn {
-    /// The column in a form that reads back the same without options: numbers as parsed, and empty
-    /// cells for all other cells. A column that needs no change is returned as it is.
+    /// The column in a form that reads back the same without reading options, such as a decimal
+    /// mark: numbers as parsed, and empty cells for all other cells. A column that needs no change
+    /// is returned as it is.
     pub(crate) fn as_read(&self, rows: usize, notation: &Notation) -> OutputColumn {
         let cells: Vec<(ParsedCell, bool)> = (0..rows)
             .map(|row| {
@@ -128,7 +129,7 @@ impl OutputRows {
 }
 
 impl OutputColumn {
-    /// A cell for CSV; empty if missing.
+    /// A cell for CSV. Text is as read, even if it means "missing"; other missing cells are empty.
     pub(crate) fn text(&self, row: usize) -> String {
         match self {
             OutputColumn::Text { cells, .. } => cells[row].to_string(),

@@ -24,8 +24,8 @@ pub(crate) fn free_name(taken: &[String], name: &str) -> String {
     name
 }
 
-/// The column that was written under `name`: of the columns with that name after some prefixes, the
-/// one with most prefixes.
+/// The last column of the series `name`, `jurybox_name`, `jurybox_jurybox_name`, …, which ends
+/// before the first name without a column. It is the one that Jurybox wrote.
 pub(crate) fn written_name(columns: &[String], name: &str) -> Option<String> {
     let mut found = None;
     let mut name = name.to_string();

@@ -141,7 +141,7 @@ impl Table {
             self.watch.tell(Progress::Rows { rows, bytes, of });
             Ok(())
         })?;
-        // Odd cells are judged by their share of all rows, which this pass did not read.
+        // Odd cells are judged by their share of all rows, and this pass did not read all of them.
         if some.is_some() {
             return Ok(());
         }

@@ -72,7 +72,7 @@ pub struct Picking {
     pub at: u64,
     /// Whether the state had observed the items before.
     pub observed_before: bool,
-    /// The picks, best first, explorations last.
+    /// The picks: the best first, then the explored ones, which were drawn at random.
     pub picks: Vec<PickedRow>,
     /// Rows whose id another row of the round has as well.
     pub repeated: ItemList,
@@ -130,8 +130,9 @@ pub struct PickedRow {
 ///
 /// Items are observed once. Rows that the state has observed are recognised by their ids and scores
 /// in any order. Files that it has picked or learnt from are recognised by their content, even if
-/// its evaluators have changed. A round in the same order also keeps its name and its time. The
-/// policy decides whether it observes the items before or after it chooses.
+/// the evaluators of the state have changed. If the rows are in the same order, the round also
+/// keeps its name and its time. The policy decides whether it observes the items before or after it
+/// chooses.
 ///
 /// Memory holds the id and the value of each row. It also holds the scores if they are at most
 /// 2^20, or if the policy needs more than one value per item. Such policies are `rand`, `exp4p` and

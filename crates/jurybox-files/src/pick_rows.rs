@@ -163,8 +163,8 @@ pub enum PickNote {
         /// The policy of the state.
         policy: Spec,
     },
-    /// A minimum reward is compared with values that may not be calibrated. Not every row that the
-    /// state has observed has a label, and the labelled rows may not be a random sample.
+    /// A minimum reward is compared with values that may not be calibrated. See
+    /// [`State::is_calibrated`].
     NotCalibrated,
 }
 

@@ -119,8 +119,9 @@ impl Ranking {
         self.rows
     }
 
-    /// Whether the rows have an order. They have none if no group of several rows has two different
-    /// values, nor exactly one row with a value. Rows with the same value then share a rank.
+    /// Whether the rows have an order: a group of several rows has two different values, or exactly
+    /// one row with a value. Also true if no group has several rows. Without an order, rows with
+    /// the same value share a rank.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
@@ -320,7 +321,7 @@ impl ValueFloor {
 }
 
 /// The rows that are not below the floor. If they are more than 2 `k`, only the `k` best of them
-/// and their ties.
+/// and their ties. Rows without a value are always kept.
 fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     let above = |floor: f64| {
         let rows = values.iter().enumerate();
@@ -338,7 +339,7 @@ fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     above(kth)
 }
 
-/// For each group of the batch: all rows up to 2 `k`, or the `k` best of more and their ties.
+/// For each group of the batch, the rows that [`best_of`] keeps without a floor.
 fn best_of_groups(values: &[f64], keys: &[Box<str>], k: usize) -> Vec<usize> {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
@@ -376,7 +377,7 @@ struct TopRows {
     by_key: HashMap<Option<Box<str>>, usize>,
     /// Candidates by row number; some are no longer among the best.
     kept: HashMap<u64, Candidate>,
-    /// The number of candidates above which those no longer among the best are dropped.
+    /// Above this number of candidates, the ones no longer among the best are dropped.
     room: usize,
 }
 

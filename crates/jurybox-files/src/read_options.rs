@@ -35,8 +35,8 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// The decimal mark of numbers in text.
     pub decimal: Decimal,
-    /// Further words for "missing", in any case. A number such as `-99` means "missing" in every
-    /// format, however it is written.
+    /// Further words for "missing", in upper or lower case. A number such as `-99` means "missing"
+    /// in every format, however it is written.
     pub na: Vec<String>,
     /// Set if the table is long, with one score per row: it is made wide.
     pub long: Option<LongFormat>,

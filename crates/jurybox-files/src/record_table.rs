@@ -189,7 +189,7 @@ mod tests {
         std::fs::write(&path, written(Format::Parquet)).unwrap();
         let table = Table::open(&[path], &Roles::default(), false).unwrap();
         assert_eq!(table.columns().join(","), header.trim());
-        // Numbers are numbers again.
+        // Columns of numbers are read back as numbers.
         assert_eq!(table.roles().evaluators().to_string(), "spam, jurybox_item");
     }
 

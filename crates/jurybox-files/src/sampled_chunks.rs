@@ -20,17 +20,17 @@ struct SampledChunk {
     measured: ScoreMoments,
 }
 
-/// Row count, and per evaluator the number of scores, their mean, and their squared deviations from
-/// it.
+/// Row count, and per evaluator the number of scores, their mean, and the sum of their squared
+/// deviations from it.
 #[derive(Clone)]
 pub(crate) struct ScoreMoments {
     rows: u64,
     scores: Vec<[f64; 3]>,
 }
 
-/// Limit of the standard errors, over the chunks, of three figures of an evaluator. They are its
-/// mean score and standard deviation, in standard deviations of its scores, and its share of
-/// present scores.
+/// Limit of three standard errors of an evaluator over the chunks: of its mean score, of its
+/// standard deviation, and of its share of present scores. The first two are measured in standard
+/// deviations of its scores.
 const MOST_OFF: f64 = 0.02;
 
 impl SampledChunks {

@@ -49,7 +49,7 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
         }
         drop::<SyncSender<_>>(sender);
         let outcome = drain(&receiver, &gate, &changed, &mut fold);
-        // Wake up all threads that wait for work or for room.
+        // Wakes all threads that wait for room.
         lock(&gate).ended = true;
         changed.notify_all();
         drop(receiver);

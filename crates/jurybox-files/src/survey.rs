@@ -2,8 +2,8 @@
 //! scores alone: means, variances and correlations.
 //!
 //! Of a large table, a systematic sample is read: chunks of rows at equal distances. The chunks are
-//! the same for every format and any number of threads. If they differ too much, because the table
-//! is sorted or an evaluator failed at noon, every row is read.
+//! the same for every format and any number of threads. If they differ too much, as in a sorted
+//! table, every row is read.
 
 use crate::error::Error;
 use crate::fixed_chunks::{BufferedChunks, chunk_rows};
@@ -59,8 +59,8 @@ pub(crate) const CHUNK_ROWS: u64 = 1 << 14;
 const MOST_CHUNKS: u64 = 16;
 /// Maximum number of evaluators of a sampled table: the correlations of more need every row.
 const WIDEST: usize = 64;
-/// Maximum number of files of a sampled table. Every file is a round, so that a chunk takes memory
-/// per file.
+/// Maximum number of files of a sampled table. Every file is a round, so that a chunk over several
+/// files takes memory for each of them.
 const MOST_FILES: usize = 64;
 /// Of every n = 2, 4, 8, … chunks, the one at position `OFFSET % n` is sampled. Each sample
 /// therefore contains the samples of half its size.
@@ -169,7 +169,7 @@ fn sample_by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surv
     let mut coming = coming.into_iter().peekable();
     read_ranges(table, &wanted, |more| {
         held.join(&more);
-        // A unit may end within a range, which is complete when all of its rows are there.
+        // A unit may end within a range. A range is taken once all of its rows are there.
         while let Some((source, range)) =
             coming.peek().filter(|(_, range)| held.rows as u64 >= range.end - range.start)
         {

@@ -57,7 +57,7 @@ impl TableFingerprint {
 pub(crate) struct KnownVerdicts<'a> {
     /// Hashes of items' ids, and of verdicts with their whole rows.
     pub(crate) items: &'a HashSet<ItemHash>,
-    /// Whether to negate rewards, because hashes are of rewards where high is good.
+    /// Whether low rewards are good. Such rewards are negated before they are hashed.
     pub(crate) turned: bool,
 }
 

@@ -62,8 +62,8 @@ impl LearnCounts {
 /// error the jury is unchanged.
 ///
 /// With a column of rounds, each run of rows with the same value is a round. Rounds are learnt in
-/// their order, as policies that forget need it; the rows of one round are held in memory. Without
-/// such a column, each file is a round, learnt in chunks that are merged.
+/// their order, because policies that forget depend on it; the rows of one round are held in
+/// memory. Without such a column, each file is a round, learnt in chunks that are merged.
 ///
 /// The result is the same to the last bit for any number of threads, every format and all batch
 /// sizes.

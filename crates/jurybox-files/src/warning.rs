@@ -104,7 +104,7 @@ pub enum Warning {
         path: PathBuf,
         /// The column that seems to hold items.
         item: String,
-        /// The column that seems to hold those who graded them.
+        /// The column that seems to hold judges.
         judge: String,
         /// The only evaluator.
         grade: String,

@@ -203,7 +203,7 @@ impl FinishedFile {
         Ok(FinishedFile { aside, text: None })
     }
 
-    /// Renames the document to its final name, or writes it to a target without one.
+    /// Renames the document to its final name, or writes it to a target that is written directly.
     pub fn publish(mut self) -> Result<(), Error> {
         let text = self.text.unwrap_or_default();
         self.aside.write_all(text.as_bytes()).map_err(|e| self.aside.failed(e))?;

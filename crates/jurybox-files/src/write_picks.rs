@@ -115,8 +115,8 @@ impl Picking {
         self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
     }
 
-    /// The rows of the picks, best first, one output each. Reads only these rows if the source
-    /// allows it, and the whole source otherwise.
+    /// The rows of the picks, best first, one output each. Reads only these rows if their sources
+    /// allow it, and the whole table otherwise.
     fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let places = self.places();
         let by_number = |row: u64| {
