@@ -25,7 +25,7 @@ pub enum Advice {
     Invert,
     /// The state has a drift alarm for it.
     Changed,
-    /// The rows do not tell, as there are too few or no rewards.
+    /// The rows do not tell, for example because rewards are few or absent.
     Undecided,
     /// It is a copy of an evaluator before it.
     Duplicate,
@@ -56,8 +56,8 @@ impl Advice {
 
 /// The advice on every evaluator, in their order.
 pub(super) fn advise(report: &Report, data: &ReportData) -> Vec<Advice> {
-    // Some reports mute no evaluator for its interval. Either the reviewed rows were picked by
-    // their scores, which hides relations, or there are only a few of one reward.
+    // No evaluator is muted for its interval in two cases: the reviewed rows were picked by their
+    // scores, which hides relations, or one of two rewards is rare.
     let few = data.outcomes.rarer().is_some_and(|(_, count)| count < warnings::FEWEST_OF_A_KIND);
     let mute_below = match selection_bias::shift(data, report) {
         Some(_) => 0.0,

@@ -1,4 +1,4 @@
-//! Copies among evaluators: those whose scores are linear functions of each other.
+//! Copies among evaluators: those whose scores are nearly linear functions of each other.
 //!
 //! The split of a weight between copies is arbitrary, and to a model without rewards, copies look
 //! like independent evaluators that agree perfectly. So one evaluator represents all its copies.

@@ -174,8 +174,8 @@ impl ReportSimulation {
     }
 }
 
-/// Prints the coverage of each simulation, and returns those below `least`. In [`WARNED`] ones,
-/// weights may be lower by 0.18.
+/// Prints the coverage of each simulation, and returns the simulations below `least`. The limit for
+/// weights in [`WARNED`] simulations is lower by 0.18.
 fn short_of(least: f64, reports: u64, rows_of_truth: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     eprintln!("{:42} {:>8} {:>12}", "all intervals hold", "weights", "correlations");

@@ -5,8 +5,8 @@
 
 use super::gather::RowSample;
 
-/// If more than one row in this many has the same scores, these are coarse, not repeated. Their
-/// rows are then assigned one by one.
+/// If more than one row in this many has the same scores, the scores are coarse, and the rows are
+/// not repeated. Rows with coarse scores are assigned to halves one by one.
 const COARSE: usize = 20;
 
 /// The rows of the sample with the same scores.

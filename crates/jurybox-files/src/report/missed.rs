@@ -10,7 +10,7 @@ use jurybox::toolbox::greatest_mean;
 use jurybox_draw::{counted, short};
 use serde::Serialize;
 
-/// The largest probability that the bound is too low at any time.
+/// Maximum probability that the bound is ever too low.
 const RISK: f64 = 0.05;
 /// Number of standard deviations from which on a lack of verdicts is not taken for chance.
 const CHANCE: f64 = 4.0;

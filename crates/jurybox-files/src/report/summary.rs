@@ -5,7 +5,7 @@ use super::gather::ReportData;
 use super::{Advice, EvaluatorReport, Relation, Report, selection_bias, warnings};
 use jurybox_draw::{counted, short};
 
-/// Number of names that are shown of a list longer than this plus one.
+/// Number of names that [`listed`] shows before the number of the rest.
 const NAMED: usize = 4;
 /// Maximum number of groups of similar evaluators in a sentence.
 const GROUPS: usize = 2;

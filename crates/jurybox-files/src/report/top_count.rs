@@ -145,8 +145,8 @@ struct TieCounts {
     largest: usize,
 }
 
-/// The mean of `f(hits)` if `drawn` of `rows` rows are drawn, of which `marked` are hits: an
-/// expectation over a hypergeometric distribution.
+/// The mean of `f(hits)` over all draws of `drawn` from `rows` rows, where `hits` is how many of
+/// the `marked` rows are drawn: an expectation over a hypergeometric distribution.
 fn hypergeometric_mean(rows: usize, marked: usize, drawn: usize, f: impl Fn(usize) -> usize) -> f64 {
     let least = (drawn + marked).saturating_sub(rows);
     let most = drawn.min(marked);
@@ -231,7 +231,7 @@ mod tests {
         // The first three rows have one of 0.9, 0.7 and 0.5.
         assert_eq!(expected(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &rewards, 3).found, 1.0 / 3.0);
         assert_eq!(expected(&rewards, &rewards, 3).found, 1.0);
-        assert!(TopByReward::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to top");
+        assert!(TopByReward::new(&[2.0; 5], 2).is_none(), "equal rewards have no best rows");
     }
 
     /// Simulates tables with rewards that are binary, grades, amounts or rare, and with tied

@@ -21,7 +21,7 @@ const TOO_GOOD: f64 = 0.99;
 
 /// Maximum number of warnings of one kind that are listed; more are joined into one.
 const MOST_OF_A_KIND: usize = 6;
-/// Number of names that a warning shows of a list longer than this plus one.
+/// Number of names that a warning shows before the number of the rest.
 const NAMED: usize = 8;
 
 /// All warnings, in sentences.
@@ -274,7 +274,7 @@ fn with_interval(estimate: Interval) -> String {
     format!("{}, {} to {}", short(estimate.mean), short(estimate.low), short(estimate.high))
 }
 
-/// A warning for each group of copies.
+/// Warnings on groups of copies.
 fn copies(report: &Report, list: &mut Vec<String>) {
     let groups = copy_groups(report);
     for group in groups.iter().take(MOST_OF_A_KIND) {
@@ -286,7 +286,7 @@ fn copies(report: &Report, list: &mut Vec<String>) {
     more_groups(groups.len(), "copies", list);
 }
 
-/// A warning for each group of near-duplicates.
+/// Warnings on groups of near-duplicates.
 fn near_duplicates(report: &Report, list: &mut Vec<String>) {
     let groups = near_duplicate_groups(report);
     for group in groups.iter().take(MOST_OF_A_KIND) {
