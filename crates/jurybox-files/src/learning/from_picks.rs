@@ -1,4 +1,5 @@
-//! Learning from the verdicts on picks. The verdicts are a column of the picks, or a table apart.
+//! Learning from the verdicts on picks. The verdicts are a column of the picks, or have a table of
+//! their own.
 
 use super::{LearnHost, LearnNotice, RowInput, notify_of_reviewers, reward};
 use crate::cell_number::Decimal;

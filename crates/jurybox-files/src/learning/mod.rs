@@ -209,11 +209,12 @@ const FEW_CORRECTED: u64 = 3;
 /// Minimum number of unchanged rows per corrected row; see [`FEW_CORRECTED`].
 const ONE_IN: u64 = 50;
 
-/// Learns from rows. Returns `None` if all of the input is skipped, or if it is files without rows.
+/// Learns from rows. Returns `None` if all of the input is skipped.
 ///
-/// Skips files with the same bytes as a learnt one, whatever their name or compression. If exactly
-/// one column holds ids, files and tables in memory with the same rows as a learnt one are skipped
-/// too, in any order and format. Files over 64 MiB are compared by their bytes only.
+/// Skips files without rows, and files with the same bytes as a learnt one, whatever their name or
+/// compression. If exactly one column holds ids, files and tables in memory with the same rows as a
+/// learnt one are skipped too, in any order and format. Files over 64 MiB are compared by their
+/// bytes only.
 ///
 /// In other tables with one column of ids, single rows are skipped if the same id, scores, reward
 /// and reviewer were learnt before. Rows of which only the id is known count, and are reported. If

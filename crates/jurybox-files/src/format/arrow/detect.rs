@@ -61,8 +61,8 @@ fn see(look: &mut ColumnDetector, array: &ArrayRef, notation: &Notation) {
             Some(flag) => look.see(if flag { b"true" } else { b"false" }, notation),
         }),
         kind if is_numeric(kind) => {
-            // Only decimals that are read from their text are passed to the callback: numbers or
-            // missing cells.
+            // Only decimals that are read from their text reach the callback. Their cells are
+            // numbers or missing.
             let value = |cell| if let ParsedCell::Number(value) = cell { value } else { f64::NAN };
             if let Ok(values) = numbers(array, notation, &mut |_, cell, _| Ok(value(cell))) {
                 (0..values.len()).for_each(|row| look.see_stored(cell_number::of(values.get(row))));

@@ -98,7 +98,7 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
             let (values, at) = looked_up(array, row);
             return text(&values, at);
         }
-        // `json` must name each of these types: for a type left to `text`, they would call each
+        // `json` must name each of these types. If it left one to `text`, the two would call each
         // other forever.
         DataType::List(_)
         | DataType::LargeList(_)
@@ -115,8 +115,8 @@ pub(crate) fn as_text(array: &dyn Array) -> ArrayRef {
     Arc::new((0..array.len()).map(|row| text(array, row)).collect::<StringArray>())
 }
 
-/// Calls `each` with the row and text of every cell, empty where missing. Text is not copied, and
-/// each value of a dictionary is converted once.
+/// Calls `each` with the row and text of every cell, empty where missing. Cells of text arrays are
+/// not copied, and each value of a dictionary is converted once.
 pub(super) fn each_text<E>(
     array: &ArrayRef,
     mut each: impl FnMut(usize, &str) -> Result<(), E>,
@@ -165,8 +165,8 @@ pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
 /// become whole numbers (`7.0` is `7`), because libraries turn whole-number columns with gaps into
 /// floats.
 ///
-/// Errors with the value if its magnitude is at least 2^53 in `Float64`, 2^24 in `Float32`, or 2^11
-/// in `Float16`. Floats from there on do not represent each whole number.
+/// Errors with the value of a float whose magnitude is at least 2^53 in `Float64`, 2^24 in
+/// `Float32`, or 2^11 in `Float16`. Such floats do not represent each whole number.
 pub(crate) fn key(array: &dyn Array, row: usize) -> Result<Option<String>, f64> {
     if array.is_null(row) {
         return Ok(None);
@@ -185,7 +185,7 @@ pub(crate) fn key(array: &dyn Array, row: usize) -> Result<Option<String>, f64> 
     Ok(if value.fract() == 0.0 { Some((value as i64).to_string()) } else { text(array, row) })
 }
 
-/// The number with the fewest digits that read back as the same number; empty for NaN.
+/// A number as text that reads back as the same number; empty for NaN.
 pub(crate) fn shortest(value: f64) -> String {
     if value.is_nan() { String::new() } else { format!("{value:?}") }
 }
