@@ -31,8 +31,8 @@ pub(crate) const DELETE_QUEUE: [&str; 3] = [
     "DELETE FROM queues WHERE id = ?1",
 ];
 
-/// The tables with rows of queues, apart from `queues` and `webhooks`, and the column that orders
-/// the rows.
+/// The tables with rows of queues, apart from `queues` and `webhooks`, each with the column that
+/// orders its rows.
 pub(crate) const ROWS: [(&str, &str); 11] = [
     ("leases", "item"),
     ("claims", "seq"),

@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 /// The most rows in one hash.
 const TOGETHER: usize = 64;
 /// The inserts whose rows are sealed. Their values change only by erasing, or by an undo, which
-/// extends the id of its verdict. Leases change, so they are not sealed.
+/// extends the id of the verdict it takes back. Leases change, so they are not sealed.
 const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_CLAIM, sql::INSERT_VERDICT];
 
 /// The body of an entry with its seal appended. The seal covers number, time, actor, kind, body,

@@ -107,7 +107,7 @@ fn rows_of(queue: i64, write: &EntryWrite, ops: &mut Vec<SqlWrite>) -> Result<()
             }
             for key in &write.keys {
                 // An answer may contain the id as a JSON value, in backticks within a message, or
-                // as the first part of a verdict id of the review page. As a field name it stays.
+                // as the first part of a verdict id of the review page. Field names do not count.
                 let quoted = serde_json::to_string(key).map_err(corrupt)?;
                 let bare = &quoted[1..quoted.len() - 1];
                 op(
