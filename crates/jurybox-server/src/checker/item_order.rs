@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const TOGETHER: usize = 1024;
 /// The number of items for which one thread is started, up to the number of processors.
 const WORTH_A_THREAD: usize = 16 * TOGETHER;
-/// The most orders that are kept. Nodes that rank at different times name models in turns.
+/// The most orders that are kept. Claims of several nodes may name different models in turn.
 const MOST_ORDERS: usize = 16;
 /// The most items in all kept orders together, unless only one order is left.
 const MOST_PLACES: usize = 1 << 23;

@@ -155,7 +155,7 @@ pub(super) fn queues(db: &mut Db) -> CheckResult<Vec<QueueHeader>> {
     })
 }
 
-/// The tables that have had rows of queues in every version.
+/// The tables with rows of queues that exist in every version.
 const OF_QUEUES: [&str; 10] = [
     "log",
     "items",
