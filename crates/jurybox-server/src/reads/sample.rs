@@ -27,7 +27,7 @@ impl RewardBounds {
         (self.low, self.high) = (self.low.min(reward), self.high.max(reward));
     }
 
-    /// A sum of `many` rewards, after each is rescaled to 0 to 1.
+    /// Turns the sum of `many` rewards into the sum of these rewards rescaled to 0 to 1.
     pub(super) fn share(&self, sum: f64, many: u64) -> f64 {
         ((sum - self.low * many as f64) / (self.high - self.low)).clamp(0.0, many as f64)
     }
@@ -78,8 +78,8 @@ impl Stratum {
 }
 
 /// The sum of the rescaled rewards of all items, with a 95% interval that holds at all times at
-/// once (a confidence sequence). Intervals made for a single time each would be wrong at some time
-/// far more often. None if no random check is decided.
+/// once (a confidence sequence). An ordinary interval that is looked at again and again would be
+/// wrong at some time far more often. None if no random check is decided.
 pub(super) fn total(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.came as f64)?;
     let (low, high) = ends(strata, scale);
