@@ -38,7 +38,7 @@ pub(super) struct State {
     pub(super) at: i64,
     /// How many entries have revised learnt facts, erased items, or changed how the jury learns.
     pub(super) epoch: u64,
-    /// Rows of the log folded so far.
+    /// The total weight of the entries folded so far.
     pub(super) weight: u64,
     #[serde(with = "as_json")]
     pub(super) config: Config,
