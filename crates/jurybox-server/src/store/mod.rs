@@ -233,8 +233,9 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
 const LONG_ENOUGH: i64 = 3_600_000_000;
 
 /// Deletes expired payloads and answers of all queues. A `steady` clock decides what has expired.
-/// Otherwise the last log entry that is at least an hour older than the end of its log decides, but
-/// no time after the clock's: a log ahead of the clock was written by a wrong clock.
+/// Otherwise a log entry decides: the last one at least an hour older than the end of its log. If
+/// the clock's time is earlier, it counts instead: a log ahead of the clock was written by a wrong
+/// clock.
 pub(crate) fn tidy(store: &mut dyn Store, steady: bool) -> Result<(), Error> {
     let now = store.now()?;
     for (queue, _, at) in store.heads()? {
