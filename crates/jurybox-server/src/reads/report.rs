@@ -42,8 +42,8 @@ pub struct QueueReport {
     /// The mean reward of all items, estimated from random checks: what random picks would find. As
     /// for `missed`, its interval holds at all times at once, and its mean may be NaN.
     pub random: RewardMean,
-    /// The mean reward of the random checks that a plain mean of the scores would have picked, if
-    /// it had picked as large a share of the items as was picked.
+    /// The mean reward of the random checks that a plain mean of the scores would have picked, at
+    /// the same share of picked items.
     pub plain_mean: RewardMean,
     /// The total reward of all undecided items except golden ones. Its 95% interval holds at all
     /// times at once (a confidence sequence), so that it may be looked at again and again. The mean
