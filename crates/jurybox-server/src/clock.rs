@@ -142,7 +142,7 @@ mod tests {
     fn time_goes_on_by_the_steady_count_until_a_jump_is_believed() {
         let (now, mut clock) = (1_000 * DAY, LogClock::default());
         assert!(is_about(clock.time(now, now - DAY), now));
-        assert!(is_about(clock.time(now + 3 * DAY, now), now), "ahead: not yet");
+        assert!(is_about(clock.time(now + 3 * DAY, now), now), "a jump is not believed at once");
         clock.wait(29);
         assert!(is_about(clock.time(now + 3 * DAY, now), now), "not for less than half a minute");
         assert!(is_about(clock.time(now, now), now), "it is right again");
@@ -172,7 +172,7 @@ mod tests {
         clock.wait(3601);
         assert!(!clock.seen(now + 2 * DAY), "it has jumped");
         clock.wait(3601);
-        assert!(!clock.seen(now), "and back");
+        assert!(!clock.seen(now), "it has jumped back");
         clock.wait(3601);
         assert!(clock.seen(now));
     }

@@ -123,7 +123,7 @@ pub struct FileColumns {
 }
 
 impl FileColumns {
-    /// Refuses an empty id column and too many columns.
+    /// Refuses an empty name of the id column, and too many columns.
     fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(format!("columns: {what}")));
         if self.id.is_empty() {

@@ -68,7 +68,7 @@ pub struct EmbeddedStatus {
     pub at: i64,
     /// The log entry up to which the ranking model has learnt.
     pub model: u64,
-    /// What the queue's jury has seen so far, which may be more than `model` had.
+    /// What the queue's jury has seen so far. The ranking model may have seen less.
     pub seen: jurybox::Seen,
     /// Decided items that are not learnt yet. Usually their verdicts can still be undone.
     pub waiting: u64,

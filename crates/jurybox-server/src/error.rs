@@ -26,7 +26,7 @@ pub enum Error {
     /// The request is invalid, or the queue's configuration does not allow it.
     #[error("{0}")]
     Refused(String),
-    /// The request contradicts the present state of an item or lease.
+    /// The request contradicts the present state of the queue or of something in it.
     #[error("{0}")]
     Conflict(String),
     /// The idempotency key was used for another request.

@@ -99,7 +99,7 @@ pub enum Body {
         reviewer: String,
         /// The verdict.
         verdict: VerdictPosition,
-        /// The verdict's item, which is open again.
+        /// The verdict's item, which is open now.
         item: AddedItem,
         /// When the item arrived, in microseconds since 1970.
         arrived: i64,
@@ -299,8 +299,8 @@ impl Body {
         }
     }
 
-    /// One plus the number of items, picks, verdicts or decisions in the entry. Checkpoints are
-    /// spaced by the sum of these weights.
+    /// One plus the number of added and rescored items, picks, verdicts or decisions in the entry.
+    /// Checkpoints are spaced by the sum of these weights.
     pub(crate) fn weight(&self) -> u64 {
         1 + match self {
             Body::Items { added, rescored } => added.len() + rescored.len(),

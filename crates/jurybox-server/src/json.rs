@@ -156,7 +156,7 @@ mod tests {
             let read: Json = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::from_str::<Json>(&read.to_string()).unwrap(), read);
             let value: Value = serde_json::from_str(text).unwrap();
-            assert_eq!(serde_json::to_value(&read).unwrap(), value, "it is what everybody reads");
+            assert_eq!(serde_json::to_value(&read).unwrap(), value, "it is what serde_json reads");
         }
         let read: Json = serde_json::from_str(r#"{"b":1,"a":2,"b":3}"#).unwrap();
         assert_eq!(read.to_string(), r#"{"b":3,"a":2}"#);

@@ -160,7 +160,7 @@ impl Keyring {
         }
     }
 
-    /// Opens the keys of an existing folder or database. Fails for a folder without queues.
+    /// Opens the keys of an existing folder or database. Fails for a folder without a database.
     pub fn open_existing(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let place = place.into();
         place.check_exists()?;

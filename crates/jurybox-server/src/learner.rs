@@ -3,10 +3,11 @@
 //! The learner applies the log's entries in order (a fold). The model at entry m is what a jury
 //! learns from the facts *known at m*:
 //!
-//! - An item is observed once it has all scores, is claimed, judged or closed, or has waited for
-//!   `settle_seconds`. The jury gets observed items in rounds of 64. An item is observed again when
-//!   an evaluator scores it for the first time. It is also observed at the first, second, fourth,
-//!   eighth … replacement of its scores. Before the first whole round, the jury that ranks is shown
+//! - An item is observed as soon as it has all scores, is claimed, judged or closed, or has waited
+//!   for `settle_seconds`. The jury gets observed items in rounds of 64. An item is observed again
+//!   when an evaluator scores it for the first time. It is also observed at the first, second,
+//!   fourth, eighth … replacement of its scores. Before the first whole round, the jury that ranks
+//!   is shown the items so far.
 //!   the items so far.
 //! - A decided item is learnt when the undo window of the deciding verdict has ended. The reviewer
 //!   is learnt with it if the quorum was 1. If a verdict is revised after that, its last version
@@ -382,8 +383,8 @@ impl Learner {
             reward,
             probability: given.probability,
             explored: given.explored,
-            // With a quorum, a decision is not one reviewer's own; in an appeal, the reviewer has
-            // read the other verdicts.
+            // With a quorum above 1, a decision is not one reviewer's own. In an appeal, the
+            // reviewer has read the other verdicts.
             reviewer: (given.source == VerdictSource::Reviewer && self.state.config.quorum == 1)
                 .then(|| Reviewer::named(&given.reviewer).code()),
         };

@@ -10,8 +10,8 @@
 //! implementation, which items a claim should have got under the model it names.
 //!
 //! An [`EmbeddedQueue`] is one queue for one command at a time. A [`Service`] serves all queues of
-//! a [`StoreLocation`] to many callers: a folder, or a PostgreSQL database that several nodes
-//! share. HTTP is in another crate, `jurybox-http`.
+//! a [`StoreLocation`] to many callers. A location is a folder, or a PostgreSQL database that
+//! several nodes share. HTTP is in another crate, `jurybox-http`.
 #![forbid(unsafe_code)]
 
 mod answers;

@@ -89,7 +89,8 @@ pub(crate) fn refold(
     refold_as(store, queue, until, None, each)
 }
 
-/// As [`refold`], but as if the queue had been given the configuration `changed` after that entry.
+/// As [`refold`], but as if the queue had been given the configuration `changed` after entry
+/// `until`.
 pub(crate) fn refold_as(
     store: &mut dyn Store,
     queue: i64,

@@ -2,7 +2,7 @@
 //! reach the server.
 //!
 //! Access is controlled by the permissions of the folder's files. Messages are lines of JSON. On
-//! systems without Unix sockets there is none, and commands wait until the server leaves the
+//! systems without Unix sockets there is none, and commands wait for the server to leave the
 //! folder.
 
 use crate::Error;

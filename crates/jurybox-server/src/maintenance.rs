@@ -102,7 +102,7 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
 pub struct LogTime {
     /// The queue's name.
     pub queue: String,
-    /// By how many seconds the last entry is ahead of the clock. Normally negative: the entry is in
+    /// By how many seconds the last entry is ahead of the clock; 0 or negative if the entry is in
     /// the past.
     pub ahead_seconds: i64,
     /// Whether the log's time was set back to the clock's.

@@ -286,8 +286,8 @@ impl ConfigChange {
         config
     }
 
-    /// The changes that turn another configuration into this one. File columns of the other
-    /// configuration stay if this one has none.
+    /// The changes that turn any configuration into `config`. If `config` has no file columns,
+    /// those of the other configuration stay.
     #[must_use]
     pub fn to(config: &Config) -> ConfigChange {
         let config = config.clone();

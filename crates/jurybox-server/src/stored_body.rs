@@ -47,7 +47,7 @@ pub(crate) enum StoredBody {
         filter: Filter,
         model: u64,
         until: i64,
-        /// The most random checks of the claim. In entries of earlier programs none; then it is `k`
+        /// The most random checks of the claim. None in entries of earlier programs; then it is `k`
         /// times the share, rounded up.
         #[serde(default, rename = "audits", skip_serializing_if = "Option::is_none")]
         random_checks: Option<u32>,

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 /// The largest absolute reward of any scale.
 pub(crate) const UTMOST: f64 = 1e100;
-/// The range of rewards in a queue without a scale, unless it has rewards outside from an earlier
-/// scale.
+/// The range of rewards in a queue without a scale. Rewards given under an earlier scale can widen
+/// it.
 pub(crate) const UNSAID: (f64, f64) = (0.0, 1.0);
 /// The most labels of a scale.
 const MOST_LABELS: usize = 1000;

@@ -188,8 +188,8 @@ impl Worker {
                 // Callers that were refused may not come back, so the database is tried without
                 // them.
                 if !self.probe() && self.writer.lesson_is_due(QUIET) {
-                    // A failed `settle` entry is tried again in a second, or comes with the next
-                    // entry.
+                    // If the `settle` entry fails, it is tried again in a second, unless another
+                    // entry comes first.
                     drop(self.writer.settle());
                 }
             }
@@ -254,7 +254,7 @@ impl Worker {
                     // The new learner may have the same mark although it has learnt something else.
                     self.mark = None;
                 }
-                // A refold that failed is tried again after the rest, because the learner is still
+                // A refold that failed is tried again after a pause, because the learner is still
                 // stale.
                 TaskOutcome::Ranked(Err(_), _) | TaskOutcome::Refolded(Err(_)) => {}
             }
