@@ -207,7 +207,7 @@ impl RequestFacts {
         self.verdicts.get(id)
     }
 
-    /// The row of an item that calls mention and that is closed, or whose verdict is to be undone.
+    /// The row of a mentioned item that is closed, or whose verdict is to be undone.
     pub(crate) fn closed(&self, n: u64) -> Option<&ItemRow> {
         self.closed.get(&n)
     }

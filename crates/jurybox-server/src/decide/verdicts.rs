@@ -20,8 +20,8 @@ fn id_taken(id: &str) -> String {
     format!("the id `{id}` belongs to another verdict")
 }
 
-/// Whether an id has the form that the ids of undone verdicts get, so that their original ids can
-/// be used again.
+/// Whether an id has the form that ids of undone verdicts get. Those verdicts are renamed, so that
+/// their original ids can be used again.
 fn is_undone_id(id: &str) -> bool {
     let number = id.strip_suffix(')').and_then(|id| id.rsplit_once(" (taken back by "));
     number.is_some_and(|(_, by)| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()))

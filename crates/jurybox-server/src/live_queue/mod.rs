@@ -86,7 +86,7 @@ pub(crate) struct LiveQueue {
     /// Items added or rescored since a background ranking began.
     fresh: BTreeSet<u64>,
     /// Changes whenever a ranking under way becomes useless: another ranking began, or the
-    /// evaluators, their weights or the ageing changed.
+    /// evaluators, the value rule or the ageing changed.
     generation: u64,
     journal: Vec<UndoStep>,
 }
@@ -374,8 +374,8 @@ impl LiveQueue {
         }
     }
 
-    /// Ranks all open items again under the same model, because columns, weights or ageing have
-    /// changed. Returns the old ranking for the undo log.
+    /// Ranks all open items again under the same model, because the evaluators, the value rule or
+    /// the ageing changed. Returns the old ranking for the undo log.
     fn rank_again(&mut self) -> Result<Option<ItemRanking>, Error> {
         self.generation += 1;
         let Some(old) = self.ranking.take() else { return Ok(None) };

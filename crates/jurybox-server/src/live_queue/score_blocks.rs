@@ -132,7 +132,7 @@ impl ScoreBlocks {
         Some((at, self.blocks[at].row_of(n)?))
     }
 
-    /// Adds an open item: a new one at the end, or one that was closed at its old position.
+    /// Adds an open item. A new item comes to the end, a reopened one to its old position.
     pub(crate) fn insert(&mut self, n: u64, scores: &[f64], arrived: i64, tags: u32) {
         debug_assert_eq!(scores.len(), self.width);
         self.open += 1;
@@ -271,8 +271,8 @@ impl ScoreBlocks {
     }
 
     /// Frees memory: drops blocks without open items, drops closed rows where fewer than half are
-    /// open, and merges small neighbours. Leaves a last block that is not full. Only between
-    /// transactions, since it cannot be rolled back.
+    /// open, and merges small neighbours. Drops nothing from a last block that is not full. Only
+    /// between transactions, since it cannot be rolled back.
     pub(crate) fn squeeze(&mut self) {
         let (last, width) = (self.blocks.len().saturating_sub(1), self.width);
         let mut at = 0;

@@ -4,7 +4,8 @@ use super::LiveQueue;
 use crate::event::Tags;
 use std::sync::Arc;
 
-/// How many sets beyond twice the used ones are tolerated before unused sets are dropped.
+/// Unused sets are dropped once there are this many more sets than twice the number kept last time,
+/// or than twice the open items if these are fewer.
 const SPARE: usize = 1024;
 
 impl LiveQueue {

@@ -97,7 +97,7 @@ impl QueueWriter {
     }
 
     /// The time that an entry would have now. On a shared database it is reckoned from the last
-    /// reading of the clock, without a round trip, if there was one.
+    /// reading of the clock, if there was one, to save a round trip.
     pub(crate) fn now(&mut self) -> i64 {
         let last = self.replica.live.at;
         let without = if self.store.is_shared() { self.clock.after(last) } else { None };
@@ -371,8 +371,8 @@ impl QueueWriter {
                     continue;
                 }
             };
-            // Such an answer is not stored: reviewers poll empty queues often, and every poll would
-            // leave a row.
+            // The answer to a claim that found nothing is not stored: reviewers poll empty queues
+            // often, and every poll would leave a row.
             let found_nothing = body.is_none() && matches!(call.request, Request::Claim { .. });
             if let Some(key) = call.idempotency.as_deref().filter(|_| !found_nothing) {
                 here.insert(key, (place, body.is_some()));

@@ -102,8 +102,8 @@ impl QueueWriter {
         tag_names(self.store.as_mut(), self.queue)
     }
 
-    /// Deletes expired payloads and remembered answers of all queues, by the logs' time: one look
-    /// at the clock cannot tell whether the clock is right.
+    /// Deletes expired payloads and remembered answers of all queues, by the logs' time only
+    /// (`false`): the clock is trusted only after it has run steadily for an hour.
     pub(crate) fn tidy(&mut self) -> Result<(), Error> {
         tidy(self.store.as_mut(), false)
     }
