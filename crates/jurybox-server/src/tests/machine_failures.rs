@@ -77,9 +77,9 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     life.ahead.fetch_sub(DAY, Ordering::Relaxed);
     life.writer.trust_clock();
     let ahead = life.writer.replica.live.at;
-    assert_eq!(claimed(life.ask(claim("cid", 1)))[0].item, "x4", "bob's is nobody else's");
+    assert_eq!(claimed(life.ask(claim("cid", 1)))[0].item, "x4", "cid does not get bob's item");
     assert!(life.writer.replica.live.at >= ahead, "time does not go back");
-    // Leases do not last a day longer: time goes on at half speed.
+    // Bob's lease ends after a minute and not after a day: time goes on at half speed.
     life.writer.wait(2 * 31);
     assert_eq!(claimed(life.ask(claim("dan", 1)))[0].item, first[0].item);
     let late = verdict("v", &second[0].item, second[0].token);
@@ -95,7 +95,7 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     assert_eq!(life.writer.replica.learner.waiting(), 0);
     let undo = Request::Undo { reviewer: "eva".into(), verdict: "w".into() };
     assert!(matches!(life.ask(undo.clone()), Err(Error::Conflict(_))));
-    assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 0 }, "once is enough");
+    assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 0 }, "it was set back already");
     assert_eq!(claimed(life.ask(claim("fay", 6))).len(), 5);
     life.writer.refold_if_stale().unwrap();
     assert_eq!(claimed(life.ask(claim("gus", 1))).len(), 0);
@@ -128,10 +128,10 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     life.pass(2 * 86_400);
     life.writer.tidy().unwrap();
     let held = |life: &mut Life| life.home.change("UPDATE payloads SET n = n");
-    assert_eq!(held(&mut life), 7, "whoever looks once cannot know what time it is: the log must say so");
+    assert_eq!(held(&mut life), 7, "nothing expires before the log has a later entry");
     life.ask(claim("dan", 1)).unwrap();
     life.writer.tidy().unwrap();
-    assert_eq!(held(&mut life), 7, "one entry may be of a clock that is wrong");
+    assert_eq!(held(&mut life), 7, "one entry is not enough, its clock may be wrong");
     life.pass(3601);
     life.ask(claim("dan", 1)).unwrap();
     life.writer.tidy().unwrap();
@@ -145,7 +145,7 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     assert_eq!((by_name("late"), by_name("x4")), (Some(true), Some(true)));
     assert_eq!((by_name("x3"), by_name("x5")), (Some(false), Some(false)));
     assert_sound(&life);
-    assert_eq!(life.home.change("DELETE FROM payloads"), 2, "what was deleted is in the database no more");
+    assert_eq!(life.home.change("DELETE FROM payloads"), 2, "the other five payloads are deleted");
 }
 
 /// A server was opened while the clock was wrong, and got no requests.
@@ -160,7 +160,7 @@ fn what_settles_by_a_clock_that_is_ahead_takes_the_log_no_further_than_it_must(k
     assert_eq!((life.writer.replica.live.at, life.writer.replica.learner.waiting()), (given + 20_000_000, 0));
     life.ahead.fetch_sub(400 * DAY, Ordering::Relaxed);
     life.writer.trust_clock();
-    assert_eq!(claimed(life.ask(claim("bob", 1))).len(), 1, "nothing is waited for");
+    assert_eq!(claimed(life.ask(claim("bob", 1))).len(), 1, "bob need not wait");
     assert_sound(&life);
 }
 
@@ -182,7 +182,7 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
     let told = |claims: Vec<crate::ClaimedItem>| {
         claims.into_iter().map(|claim| (claim.item, claim.token, claim.payload)).collect::<Vec<_>>()
     };
-    assert_eq!(told(again), told(first), "it happened once, and all is there that is shown");
+    assert_eq!(told(again), told(first), "the answer is the same, payloads included");
     // In a quiet queue, a server believes the clock after it has run steadily for an hour.
     life.ahead.fetch_add(2 * DAY, Ordering::Relaxed);
     served.tidy_now(life.writer.store()).unwrap();
@@ -267,7 +267,7 @@ fn logs_that_are_ahead_are_told_and_set_back_also_where_a_server_has_the_folder(
         let time = crate::log_times(folder, repair, Duration::ZERO).unwrap().remove(0);
         (time.ahead_seconds / 3600, time.set_back)
     };
-    assert_eq!(told(false), (71, false), "three days, but for the moment that has passed");
+    assert_eq!(told(false), (71, false), "three days less a moment");
     let service = Arc::new(Service::open(folder, Duration::ZERO).unwrap());
     let _door = service.open_local_socket(folder).unwrap();
     service.queue("q").unwrap().ask(Call::new("bob", claim("bob", 1))).unwrap();
@@ -318,7 +318,7 @@ fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     assert!(error.to_string().contains("it does not answer"), "{error}");
     assert!(
         (6..30).contains(&began.elapsed().as_secs()),
-        "as long as is said, and a little: {:?}",
+        "it should give up after six seconds: {:?}",
         began.elapsed()
     );
 }

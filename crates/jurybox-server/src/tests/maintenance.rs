@@ -143,7 +143,7 @@ fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
     drop(bare.place.open(Duration::ZERO).unwrap());
     let checked = verify(&bare.place).unwrap().remove(0);
     assert!(checked.is_ok() && (checked.sealed_from, checked.unsealed) == (head + 1, head), "{checked:#?}");
-    // Seals are owed from the next entry on at the latest.
+    // Seals are required from the next entry on at the latest.
     bare.change("UPDATE queues SET sealed = head + 2");
     let told = verify(&bare.place).unwrap().remove(0);
     assert!(told.problems[0].contains("need seals from"), "{told:#?}");
@@ -210,8 +210,8 @@ fn what_a_desk_has_left_behind_is_not_played_into_the_copy_that_takes_its_place(
     assert!(folder.join(format!("{FILE}-wal")).metadata().unwrap().len() > 0);
     restore(&copy, &folder, false).unwrap();
     assert_eq!(verify(&folder).unwrap(), then);
-    // Refused while a server holds the folder, even if its file is gone, and during another
-    // restore.
+    // A restore is refused while a server holds the folder, even if its file is gone, and during
+    // another restore.
     let held = crate::store::sqlite::lock(&folder, Duration::ZERO).unwrap();
     std::fs::remove_file(folder.join(FILE)).unwrap();
     let told = restore(&copy, &folder, false).unwrap_err().to_string();
@@ -296,12 +296,12 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     let aside = tempfile::tempdir().unwrap();
     let (copy, put_back) = (aside.path().join("copy.sqlite"), aside.path().join("put back"));
     backup(life.home.folder(), &copy).unwrap();
-    assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "nothing is written over");
+    assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "no file is overwritten");
     // These files were left by a killed copy.
     let left = ["", "-wal", "-shm"].map(|end| aside.path().join(format!("other.sqlite.unfinished{end}")));
     left.iter().for_each(|file| std::fs::write(file, "a part of another copy").unwrap());
     backup(life.home.folder(), &aside.path().join("other.sqlite")).unwrap();
-    assert!(left.iter().all(|file| !file.exists()), "what they left is gone");
+    assert!(left.iter().all(|file| !file.exists()), "the files of the killed copy are gone");
     let then = verify(life.home.folder()).unwrap();
     life.live(60);
     restore(&copy, &put_back, false).unwrap();
@@ -362,7 +362,7 @@ fn a_copy_is_one_snapshot_however_often_others_commit_meanwhile() {
     let aside = tempfile::tempdir().unwrap();
     backup(home.folder(), &aside.path().join("copy")).unwrap();
     copied.store(true, Ordering::Relaxed);
-    assert!(writer.join().unwrap() < 2000, "it was done before the commits ended");
+    assert!(writer.join().unwrap() < 2000, "the copy ended before the commits did");
     drop(desk);
     restore(&aside.path().join("copy"), &aside.path().join("again"), false).unwrap();
 }
@@ -411,7 +411,7 @@ fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
     }
     assert!(steps > 6000 * 2 / 500, "{steps}");
     assert_eq!(home.change("UPDATE items SET n = n") + home.change("UPDATE payloads SET n = n"), 0);
-    assert_eq!(home.change("UPDATE log SET seq = seq"), 1, "that of the other");
+    assert_eq!(home.change("UPDATE log SET seq = seq"), 1, "the entry of the other queue");
     if kind == Kind::Sqlite {
         let after = size(store.as_mut());
         assert!(after < before / 4, "{after} of {before} bytes");
@@ -428,7 +428,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     let archive = |home: &Home, before, only| crate::archive(&home.place, &to, before, only, Duration::ZERO);
     let refused = archive(&life.home, before, Some("q")).unwrap_err();
     assert!(refused.to_string().contains("open items"), "{refused}");
-    assert!(archive(&life.home, before, None).unwrap().is_empty(), "it is still worked on");
+    assert!(archive(&life.home, before, None).unwrap().is_empty(), "it has open items");
     assert!(!to.exists());
     let close =
         crate::Request::Close { filter: crate::Filter::default(), before: None, reason: "done".into() };

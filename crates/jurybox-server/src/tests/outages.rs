@@ -150,7 +150,7 @@ mod postgres {
         assert_eq!(
             asked(home.url(), "SELECT COUNT(*)::text FROM items"),
             "7",
-            "what was refused is not there"
+            "refused items were not added"
         );
         drop((queue, service));
         sound(&home);
@@ -165,7 +165,7 @@ mod postgres {
         assert_eq!(
             names(writer.answer(&[claim("ann", 2)]).remove(0)),
             ["x5", "x4"],
-            "the lock was taken from it"
+            "the stopped node has lost the lock"
         );
         let answer = StoredAnswer { key: "key".into(), hash: vec![1], answer: "null".into() };
         let late = stopped.write(writer.queue(), 1, &[], &[answer], 0).and_then(|()| stopped.commit());
@@ -187,7 +187,7 @@ mod postgres {
         let there = busy.1.status().unwrap();
         let began = Instant::now();
         while idle.1.status().unwrap().head < there.head {
-            assert!(began.elapsed() < Duration::from_mins(1), "it never looked");
+            assert!(began.elapsed() < Duration::from_mins(1), "the idle node never looked");
             std::thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(idle.1.status().unwrap().counts, there.counts);

@@ -82,7 +82,7 @@ fn both(
     })
 }
 
-/// Checks that both nodes have the same state, and that it can be proved.
+/// Checks that both nodes have the same state, and that the records hold.
 fn agree(mut life: Life, mut other: QueueWriter) {
     life.writer.look().unwrap();
     other.look().unwrap();

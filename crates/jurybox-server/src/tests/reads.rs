@@ -94,7 +94,7 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     let kinds: Vec<&str> = activity.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["create", "items", "claim", "verdicts", "erase"]);
     assert_eq!((activity[1].items.as_slice(), activity[3].verdicts.len()), (&["low".to_string()][..], 0));
-    assert_eq!((activity[4].items.len(), activity[4].many), (0, 2), "how many were erased is told");
+    assert_eq!((activity[4].items.len(), activity[4].many), (0, 2), "the number of erased items is shown");
     let last = activity[4].seq;
     assert_eq!(queue.activity(last - 1, 1).unwrap()[0].seq, last);
     assert!(queue.activity(last, 9).unwrap().iter().all(settles));
@@ -145,7 +145,7 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     assert_eq!(kinds(told.item.n), ["verdicts", "undo", "verdicts", "claim", "items", "items"]);
     assert_eq!(kinds(2), ["verdicts", "release", "claim", "items"]);
     let activity = queue.item_activity(told.item.n, 20).unwrap();
-    assert!(activity.iter().all(|one| one.items == ["x"]), "each tells of this item alone");
+    assert!(activity.iter().all(|one| one.items == ["x"]), "each entry lists this item only");
     assert_eq!((activity[0].verdicts[0].0.as_str(), activity[1].undone.as_deref()), ("w", Some("v")));
     assert_eq!(queue.item_activity(told.item.n, 2).unwrap().len(), 2);
     // A revision too counts as judging again.
@@ -218,7 +218,7 @@ fn an_entry_says_what_was_taken_back_and_what_was_set(kind: Kind) {
     let activity = queue.activity(0, 100).unwrap();
     let told = |kind: &str| activity.iter().filter(|event| event.kind == kind).collect::<Vec<_>>();
     let undone: Vec<_> = told("undo").iter().map(|event| event.undone.as_deref()).collect();
-    assert_eq!(undone, [Some("v"), None], "an erased item's verdict has no name any more");
+    assert_eq!(undone, [Some("v"), None], "an erased item's verdict has no id any more");
     let changed: Vec<String> =
         told("configure").iter().map(|event| serde_json::to_string(&event.changed).unwrap()).collect();
     assert_eq!(changed, [r#"{"k":3,"payload_days":9}"#, r#"{"payload_days":null}"#]);
@@ -252,7 +252,7 @@ fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
         let found = queue.report().unwrap();
         (found.reviewed, found.found, found.picked.items)
     };
-    assert_eq!(told(&queue), (0, 0.0, 0), "one of two has spoken");
+    assert_eq!(told(&queue), (0, 0.0, 0), "one of two reviewers has judged");
     let lower = ConfigChange { quorum: Some(1), ..ConfigChange::default() };
     queue.ask(Call::new("ann", Request::Configure(lower))).unwrap();
     assert_eq!(told(&queue), (2, 1.0, 2));

@@ -81,7 +81,7 @@ fn work_is_told_in_order_with_its_times(kind: Kind) {
     let (recent_verdicts, skipped) = queue.recent_verdicts(10).unwrap();
     let whose: Vec<(&str, f64)> =
         recent_verdicts.iter().map(|reviews| (reviews.reviewer.as_str(), reviews.scores[0])).collect();
-    assert_eq!(whose, [("ann", 0.5), ("bob", 0.9)], "the one that is due goes first");
+    assert_eq!(whose, [("ann", 0.5), ("bob", 0.9)], "a due item goes first");
     assert!(
         recent_verdicts[0].claimed.is_some_and(|at| at <= recent_verdicts[0].at)
             && recent_verdicts[1].claimed.is_none()

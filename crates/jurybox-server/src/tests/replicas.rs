@@ -38,9 +38,9 @@ fn check(life: &mut Life, cuts: &[usize]) {
     let (loaded, _) = load(store.as_mut(), queue, head).unwrap();
     let again = refold(store.as_mut(), queue, head.seq, &mut |_| Ok(())).unwrap();
     store.rollback();
-    assert_eq!(text(&loaded.live.to_bytes()), text(&live), "the tables tell another story than the log");
-    assert!(loaded.learner.to_bytes() == learner, "a learner loaded is another");
-    assert!(again.to_bytes() == learner, "a learner folded again is another");
+    assert_eq!(text(&loaded.live.to_bytes()), text(&live), "the tables differ from the log");
+    assert!(loaded.learner.to_bytes() == learner, "the loaded learner differs");
+    assert!(again.to_bytes() == learner, "the learner folded again differs");
 
     // The checker, a separate implementation, reads the records.
     for checked in crate::verify(&life.home.place).unwrap() {
@@ -60,7 +60,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
         replica.live.apply(event).unwrap();
         replica.live.commit();
     }
-    assert_eq!(text(&replica.live.to_bytes()), text(&live), "a board folded is another");
+    assert_eq!(text(&replica.live.to_bytes()), text(&live), "the folded live queue differs");
     for live in [&replica.live, &loaded.live, &life.writer.replica.live] {
         count_free(live);
     }
@@ -80,7 +80,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
         }
     }
     store.rollback();
-    assert!(going.to_bytes() == learner, "a learner that went on is another");
+    assert!(going.to_bytes() == learner, "the learner that went on differs");
 }
 
 /// Checks the running counts of free items by tags.

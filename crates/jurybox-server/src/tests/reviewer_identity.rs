@@ -1,5 +1,5 @@
-//! Tests that verdicts are learnt with their reviewer. Not so if several reviewers decided, or if
-//! an appeal or a late revision had the last word.
+//! Tests that verdicts are learnt with their reviewer. The reviewer is left out if several
+//! reviewers decided, or if an appeal or a late revision had the last word.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};

@@ -64,7 +64,7 @@ fn a_verdict_that_was_taken_back_can_be_given_again(kind: Kind) {
     claim(&mut life, "ann", 1);
     for _ in 0..3 {
         assert_eq!(give(&mut life, "v1", "x79", "ann", None), Ok(1));
-        assert_eq!(give(&mut life, "v1", "x79", "ann", None), Ok(0), "the same again is the same");
+        assert_eq!(give(&mut life, "v1", "x79", "ann", None), Ok(0), "a repeated verdict counts once");
         assert_eq!(life.writer.replica.live.counts().closed, 1);
         undo(&mut life, "ann", "v1");
         assert_eq!(life.writer.replica.live.counts().closed, 0);
@@ -99,7 +99,7 @@ fn a_token_must_be_of_a_claim_by_which_the_reviewer_had_the_item(kind: Kind) {
     }
     // Late work counts while nobody else has the item.
     life.pass(31);
-    assert!(give(&mut life, "v", &first.item, "cid", Some(first.token)).is_err(), "it was ann's");
+    assert!(give(&mut life, "v", &first.item, "cid", Some(first.token)).is_err(), "the claim was ann's");
     assert_eq!(give(&mut life, "v", &first.item, "ann", Some(first.token)), Ok(1));
     // Undo leases the item again under a new token.
     let token = undo(&mut life, "ann", "v");
@@ -124,7 +124,7 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     life.pass(25);
     life.ask(Request::Extend { reviewer: "ann".into(), items: Vec::new() }).unwrap();
     let next = claim(&mut life, "bob", 1).remove(0);
-    assert_eq!(next.item, "x74", "the best that nobody has");
+    assert_eq!(next.item, "x74", "the best free item");
     let seen = life.writer.replica.learner.jury().seen();
     assert_eq!(seen.used + seen.ignored_rewards, 4, "they were learnt from");
     // Opening the queue again and folding its log give the same.
@@ -156,7 +156,8 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     say(&mut life, "v3", "bob", 1.0, None);
     assert_eq!(life.writer.replica.live.counts().closed, 1, "they agree");
     undo(&mut life, "bob", "v3");
-    // Ann's verdict has decided nothing and was revised. Then one verdict is enough.
+    // The item is open again, and ann revises her verdict once more. With a quorum of 1, her
+    // verdict alone decides.
     say(&mut life, "v4", "ann", 0.0, Some("v2"));
     life.ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() })).unwrap();
     assert_eq!(life.writer.replica.live.counts().closed, 1);
@@ -164,14 +165,14 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
     life.writer.refold_if_stale().unwrap();
     claim(&mut life, "cid", 3);
-    // The model of an earlier claim has learnt from the erased item, so that claim cannot be
-    // checked. The last claim can.
+    // The models of the two earlier claims have learnt from the erased item, so these claims can no
+    // longer be checked. The last claim can.
     let checked = crate::verify(&life.home.place).unwrap().remove(0);
     assert!(checked.is_ok() && checked.exact == 1, "{checked:#?}");
 }
 
-/// A revision has decided an item. Another verdict is undone, and a lower quorum decides by the
-/// revision alone.
+/// Two verdicts decide an item, and ann revises hers. Then bob's verdict is undone, and a lower
+/// quorum decides by ann's revision alone.
 fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
     let mut life = plain(kind, 2);
     for (id, reviewer, reward, revises) in
@@ -230,7 +231,7 @@ fn a_clock_that_goes_on_steadily_after_a_jump_is_believed(kind: Kind) {
     let day = 86_400_000_000;
     let ask = || Request::Claim { reviewer: "bob".into(), k: Some(1), filter: Filter::default() };
     life.ahead.fetch_add(day, Ordering::Relaxed);
-    assert_eq!(life.writer.held("ann", u64::MAX).unwrap().0.len(), 1, "it is hers for whoever looks, too");
+    assert_eq!(life.writer.held("ann", u64::MAX).unwrap().0.len(), 1, "her lease still lasts");
     assert_eq!((life.writer.counts().leased, life.writer.as_of_now(|live, _| live.counts().leased)), (1, 1));
     let before = life.writer.replica.live.at;
     let looked = |life: &mut Life| {
@@ -278,7 +279,7 @@ fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
     life.ask(Request::Erase { items: vec![id] }).unwrap();
     let again = life.writer.answer(&[asked]).remove(0);
     assert!(matches!(&again, Err(Error::Conflict(why)) if why.contains("erased")), "{again:?}");
-    assert!(life.writer.answer(&[other]).remove(0).is_ok(), "what spoke of others is said again");
+    assert!(life.writer.answer(&[other]).remove(0).is_ok(), "an answer about other items is repeated");
     for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_ok(), "{checked:#?}");
     }

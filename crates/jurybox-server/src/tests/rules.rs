@@ -83,7 +83,7 @@ fn a_verdict_counts_once_and_late_ones_count_unless_another_has_the_item(kind: K
     assert!(give(&mut life, verdict("v9", "nobody", "bob", 0.0)).unwrap_err().contains("no item"));
     life.pass(31);
     let late = NewVerdict { token: Some(claims[1].1), ..verdict("v2", "x4", "ann", 1.0) };
-    assert_eq!(give(&mut life, late), Ok("accepted"), "expired and unassigned");
+    assert_eq!(give(&mut life, late), Ok("accepted"), "the lease has ended, nobody has the item");
     assert_eq!(names(&claim(&mut life, "bob", 1)), ["x3"]);
     assert!(give(&mut life, verdict("v3", "x3", "ann", 1.0)).unwrap_err().contains("another reviewer"));
     assert_eq!(pending(&life), (3, 1, 2));
@@ -111,7 +111,7 @@ fn two_who_disagree_get_a_third_and_the_majority_decides(kind: Kind) {
         life.writer.replica.learner.jury().seen().used
             + life.writer.replica.learner.jury().seen().ignored_rewards,
         1,
-        "taught once"
+        "learnt once"
     );
 }
 
@@ -295,7 +295,7 @@ fn evaluators_come_and_go_while_people_work(kind: Kind) {
     else {
         panic!()
     };
-    assert_eq!((ignored, rejected.len()), (1, 0), "a score of one that is gone is passed over, and counted");
+    assert_eq!((ignored, rejected.len()), (1, 0), "a removed evaluator's score is ignored, and counted");
     best.scores = [("typo".to_string(), Some(1.0))].into();
     let Answer::Items { rejected, .. } = life.ask(Request::Items(vec![best])).unwrap() else { panic!() };
     assert!(rejected[0].why.contains("no evaluator `typo`"));

@@ -82,7 +82,7 @@ fn a_verdict_says_a_number_on_the_scale_or_a_word_of_it(kind: Kind) {
     add(&mut life, 0, 4, |i| [i, i, i]);
     assert_eq!(give(&mut life, "v0", "x0", None, Some("harmful")), Ok(0));
     assert_eq!(give(&mut life, "v0", "x0", None, Some("harmful")), Ok(1), "the same again");
-    assert_eq!(give(&mut life, "v0", "x0", Some(10.0), Some("harmful")), Ok(1), "and with its worth");
+    assert_eq!(give(&mut life, "v0", "x0", Some(10.0), Some("harmful")), Ok(1), "also with its reward");
     assert!(give(&mut life, "v0", "x0", Some(9.0), Some("harmful")).unwrap_err().contains("another verdict"));
     assert!(give(&mut life, "v0", "x0", None, Some("fine")).unwrap_err().contains("another verdict"));
     let beyond = give(&mut life, "v1", "x1", Some(10.5), None).unwrap_err();
@@ -122,12 +122,12 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     assert_eq!(life.writer.replica.live.config.reward, Some(fits));
     assert!(give(&mut life, "v2", "x2", Some(11.0), None).is_err());
     change(&mut life, ConfigChange { k: Some(3), ..ConfigChange::default() }).unwrap();
-    assert!(life.writer.replica.live.config.reward.is_some(), "what is not named stays");
+    assert!(life.writer.replica.live.config.reward.is_some(), "settings not named stay");
     change(&mut life, ConfigChange { reward: Some(None), ..ConfigChange::default() }).unwrap();
     let beyond = give(&mut life, "v2", "x2", Some(11.0), None).unwrap_err();
     assert!(
         beyond.contains("not from -1 to 3, the range"),
-        "without a scale, what was taken tells: {beyond}"
+        "without a scale, the range of earlier rewards counts: {beyond}"
     );
     assert_eq!(give(&mut life, "v2", "x2", Some(2.5), None), Ok(0));
     prove(&life);
@@ -247,7 +247,7 @@ fn fixed_weights_rank_and_what_was_learnt_comes_back(kind: Kind) {
     assert_eq!(claim(&mut life, 2), ["x129", "x128"]);
     change(&mut life, ConfigChange { muted: Some(vec!["b".into()]), ..fix(&[("a", -1.0), ("b", 500.0)]) })
         .unwrap();
-    assert_eq!(claim(&mut life, 1), ["x42"], "who is muted does not count with a weight either");
+    assert_eq!(claim(&mut life, 1), ["x42"], "a muted evaluator does not count, whatever its weight");
     for (wrong, why) in [
         (fix(&[("z", 1.0)]), "no evaluator `z`"),
         (fix(&[("a", f64::NAN)]), "not a number"),

@@ -12,8 +12,8 @@ on_both!(
     a_queue_that_is_there_is_found_and_another_set_up_refused,
 );
 
-/// One caller, who sends, claims, judges and revises for `turns` turns, and longer until the queue
-/// was ranked a few times.
+/// One caller, who sends, claims, judges and revises for at least `turns` turns, and until the
+/// queue was ranked a few times.
 fn call(queue: &crate::Queue, caller: u64, turns: u64) {
     let mut given: Vec<(String, String)> = Vec::new();
     let reviewer = format!("r{caller}");

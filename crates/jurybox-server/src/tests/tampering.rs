@@ -12,8 +12,8 @@ on_both!(
     what_nothing_is_learnt_from_cannot_be_rewritten_either
 );
 
-/// What is claimed to be wrong, the statements that do it, and part of the problem that the checker
-/// must report.
+/// What is wrong with the records, the SQL that makes it wrong, and part of the problem that the
+/// checker must report.
 const LIES: &[(&str, &str, &str)] = &[
     ("an entry vanished", "DELETE FROM log WHERE seq = 5", "is where entry 5 should be"),
     ("the last entry vanished", "DELETE FROM log WHERE seq = (SELECT MAX(seq) FROM log)", "the head is"),
@@ -238,7 +238,7 @@ fn assert_found(home: &Home, what: &str, words: &str) {
 
 fn the_checker_finds_and_names_every_lie(kind: Kind) {
     let home = honest(kind);
-    // PostgreSQL has other functions for these.
+    // Statements with these functions are for SQLite only.
     let foreign = |lie: &str| lie.contains("json_set") || lie.contains("CAST");
     for (what, lie, words) in LIES.iter().filter(|(_, lie, _)| kind == Kind::Sqlite || !foreign(lie)) {
         let copy = home.copy();

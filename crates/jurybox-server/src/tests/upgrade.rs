@@ -160,12 +160,13 @@ fn nothing_false_becomes_earlier_unseen(kind: Kind) {
         &[worth.trim_end_matches(" WHERE ")],
         "it names earlier rules than an entry before it",
     );
-    // A forger would have to move the entry from which on claims must be proved.
+    // A forger could remove the rules of the first entry too. But then no claim counts as proved,
+    // and `rules_from` is after the last entry.
     forget_rules(&copy, "kind = 'create'");
     copy.change(worth.trim_end_matches(" WHERE "));
     let forged = checked(&copy);
     assert_eq!((forged.older_rules, forged.rules_from), (forged.claims, forged.entries + 1), "{forged:#?}");
-    // Otherwise the seals reveal it.
+    // The seals, if they are left, reveal the change.
     assert_found(
         &home,
         &["UPDATE log SET body = replace(body, '\"rules\"', '\"ruled\"') WHERE kind = 'claim'"],
