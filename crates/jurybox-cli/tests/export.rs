@@ -221,8 +221,8 @@ fn drawn_items_alone_are_weighed() {
     let rows = lines(&folder.stdout("queue export desk --random-checks-only".split(' ')));
     let weighed = rows.iter().filter(|row| row["reward"].is_number());
     let weights: f64 = weighed.clone().map(|row| 1.0 / row["probability"].as_f64().unwrap()).sum();
-    assert!(weighed.clone().count() > 50, "drawn ones are looked at");
-    assert!(weighed.clone().all(|row| row["probability"] == 0.25), "not those picked for their scores");
+    assert!(weighed.clone().count() > 50, "random checks were reviewed");
+    assert!(weighed.clone().all(|row| row["probability"] == 0.25), "only random checks have a reward");
     assert!(weights <= 800.0, "they stand for 600 items: {weights}");
     folder.ok("queue export desk --random-checks-only --out drawn.csv");
     folder.ok("replay drawn.csv --id item --reward reward --probability probability -k 5 --items 20 --policies average");

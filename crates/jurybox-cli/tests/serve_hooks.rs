@@ -139,7 +139,7 @@ fn everything_arrives_in_order_and_again_where_it_went_wrong() {
         got.extend(some);
     }
     assert_eq!(got.last(), Some(&4));
-    assert!(never.try_recv().is_err(), "nothing is followed to {elsewhere}");
+    assert!(never.try_recv().is_err(), "the redirect to {elsewhere} was followed");
     // The secret is shown only once.
     let (status, again) = hook(&server, &json!({"url": url}));
     assert_eq!((status, &again["secret"], &again["seen"]), (200, &Value::Null, &json!(4)));
@@ -177,7 +177,7 @@ fn who_does_not_want_it_any_more_is_left_alone_and_that_is_told() {
     assert!(counted.contains(r#"jurybox_webhook_off{queue="q",webhook="crm"} 1"#), "{counted}");
     let (url, told) = listens(&["200 OK"]);
     assert_eq!(hook(&server, &json!({"url": url})).0, 200);
-    assert_eq!(next(&told).entries(SECRET), [1, 2], "with the secret it had, from where it stood");
+    assert_eq!(next(&told).entries(SECRET), [1, 2], "with the old secret, from the undelivered entry on");
 }
 
 #[test]
@@ -217,5 +217,5 @@ fn nothing_private_is_reached_unless_that_is_allowed() {
     assert_eq!(put(json!({"url": format!("https://localhost:{port}/"), "after": 0})).status, 201);
     let failed = until(&server, |hook| hook["failures"].as_u64() > Some(0));
     assert!(failed["why"].as_str().unwrap().contains("private address"), "{failed}");
-    assert!(listener.accept().is_err(), "nobody knocked");
+    assert!(listener.accept().is_err(), "the private address was contacted");
 }

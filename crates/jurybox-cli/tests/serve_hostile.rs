@@ -184,7 +184,7 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
     for body in ["{}", r#"{"verdicts": 5}"#, r#"{"verdicts": [], "more": 1}"#, "[]"] {
         assert_eq!(server.ask("POST", verdicts, body).problem(422), "refused", "{body}");
     }
-    // They also count when they come between items that can be read.
+    // Unreadable items also count when they come between readable ones.
     let many = vec![r#"{"id": "m"}, {"id": 5}"#; 5_001].join(",");
     server.ask("POST", ITEMS, &format!(r#"{{"items": [{many}]}}"#)).problem(422);
 }
@@ -298,7 +298,7 @@ fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
     for mut stream in slow {
         assert_eq!(read(&mut stream).status, 408);
     }
-    assert!(began.elapsed().as_secs() < 20, "they are not waited for as others are: {:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 20, "slow requests without a key end soon: {:?}", began.elapsed());
 }
 
 #[test]

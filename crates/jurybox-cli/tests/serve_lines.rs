@@ -78,7 +78,7 @@ fn a_key_of_lines_is_not_one_of_other_lines() {
         ("b", lines(3000), [lines(2000), lines(3001), lines(3)]),
         ("c", bad.clone(), [worse, lines(3), bad + "{\"id\": 7}\n"]),
     ] {
-        // A key is remembered only if its request changed something, so each case adds its own ids.
+        // An answer is stored only if its request changed something, so each case adds its own ids.
         let first = first.replace("\"x", &format!("\"{at}"));
         let taken = ask(at, ndjson, &first).ok();
         assert_eq!(ask(at, ndjson, &first).ok(), taken, "{at}");

@@ -50,14 +50,14 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         .lines()
         .count()
             > 2,
-        "where the file is wrong is drawn"
+        "the message shows the wrong place"
     );
     let refused = jurybox()
         .args(["serve", "--data", data.to_str().unwrap()])
         .env("JURYBOX_PORT", "none")
         .output()
         .unwrap();
-    assert_eq!(refused.status.code(), Some(2), "the environment is read, and what it says is looked at");
+    assert_eq!(refused.status.code(), Some(2), "the environment is read, and its port is refused");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -127,7 +127,7 @@ fn it_speaks_tls_by_option() {
     assert_eq!(
         server.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").status,
         0,
-        "in plain, nothing is answered"
+        "plain HTTP gets no answer"
     );
     drop(server);
     let empty = path("empty.pem");

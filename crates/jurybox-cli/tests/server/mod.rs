@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A server process and its folder. Dropping it ends the process and deletes the folder.
+/// A server process and its folder. Dropping it ends the process, and deletes the folder unless
+/// [`again`](Server::again) was called.
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: String,
