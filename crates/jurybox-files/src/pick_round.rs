@@ -72,7 +72,8 @@ pub struct Picking {
     pub at: u64,
     /// Whether the state had observed the items before.
     pub observed_before: bool,
-    /// The picks: the best first, then the explored ones, which were drawn at random.
+    /// The picks: the best first, then the explored ones, which were drawn at random. `exp4p` draws
+    /// all of them, in no particular order.
     pub picks: Vec<PickedRow>,
     /// Rows whose id another row of the round has as well.
     pub repeated: ItemList,

@@ -1,4 +1,4 @@
-//! The rounds at which simulations record results: at most 51, closer together in early rounds.
+//! The rounds at which simulations record results: at most 50, closer together in early rounds.
 
 /// The checkpoints of a run: `n` rounds spaced evenly and `n + 1` spaced geometrically, ascending
 /// and without repetitions. For `n` of 1 or more, the first and the last round are among them.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 /// A policy in a simulation, with its label.
 ///
-/// Where the policy has such options and the spec does not set them, the simulation sets link,
-/// noise levels, horizon and range of rewards. It sets the gains for `oracle`.
+/// The simulation sets link (other than the identity), noise levels, horizon and range of rewards,
+/// where the policy has such options and the spec leaves them open. It sets the gains for `oracle`.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Setting};
@@ -60,7 +60,8 @@ impl Contender {
         let names: Vec<&str> = policies().iter().map(|entry| entry.name).collect();
         let fits = |name: &str, links: Links| match links {
             Links::Glm => link != Link::Identity,
-            // With another link, a linear policy that has a GLM form takes part in that form only.
+            // With a link other than the identity, a linear policy that has a GLM form takes part
+            // in that form only.
             Links::Identity => link == Link::Identity || !names.contains(&format!("glm-{name}").as_str()),
             Links::Any => true,
         };

@@ -35,7 +35,7 @@ pub(crate) struct DemoEvaluator {
 
 impl DemoEvaluator {
     /// The noise level (standard deviation). If `swapped` names this evaluator, it is the noise
-    /// level of the other evaluator of the pair, times the ratio of the two absolute gains.
+    /// level of the other evaluator of the pair, times this one's absolute gain over the other's.
     pub(crate) fn noise_for(&self, swapped: Option<[&str; 2]>) -> f64 {
         let other = match swapped {
             Some([one, other]) if one == self.name => other,

@@ -40,7 +40,7 @@ impl RegressionSums {
 
     /// The fit with `ridge` added to each column's centred sum of squares; the intercept is not
     /// shrunk. A tiny ridge is always added, so that collinear columns have a solution. None from
-    /// fewer than two rows, or if a sum is NaN.
+    /// fewer than two rows, or if a sum over the columns is NaN.
     pub(crate) fn fit(&self, ridge: f64) -> Option<LinearFit> {
         self.fit_with_leverage(ridge).map(|(fit, _)| fit)
     }

@@ -90,7 +90,7 @@ impl PostStream {
     }
 
     /// The next post. If `swapped`, each evaluator of the [`PAIR`](Self::PAIR) has the other's
-    /// noise level, times the ratio of their absolute gains.
+    /// noise level, times its own absolute gain over the other's.
     pub fn post(&mut self, swapped: bool) -> Post {
         self.made += 1;
         let (number, rng) = (self.made, &mut self.rng);

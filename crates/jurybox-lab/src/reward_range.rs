@@ -1,4 +1,4 @@
-//! The range in which rewards are taken to lie, reviewed or not: declared, or read from the log.
+//! The range in which all rewards, known or not, are taken to lie: declared, or read from the log.
 
 use crate::error::Error;
 use jurybox_draw::short;

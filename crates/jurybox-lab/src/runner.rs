@@ -45,8 +45,8 @@ pub struct Experiment {
 const MOST_RUNS: u64 = 100_000;
 
 impl Experiment {
-    /// Errors if the setting or a policy cannot be simulated, or the number of runs or the list of
-    /// policies is out of bounds. Does no work.
+    /// Errors if the setting or a policy cannot be simulated, if the number of runs is out of
+    /// bounds, or if the list of policies is empty or names one twice. Simulates nothing.
     pub fn check(&self) -> Result<(), Error> {
         self.setting.check()?;
         if self.runs == 0 {
@@ -94,7 +94,8 @@ pub struct Running<'a> {
     /// Called after each finished run, from any thread, with the number of finished runs and the
     /// number of all runs. A run that is read from the folder counts as finished.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
-    /// Set to true to stop: `run_all` then returns [`Error::Interrupted`].
+    /// Set to true to stop: `run_all` then returns [`Error::Interrupted`] unless all runs are
+    /// finished.
     pub stop: Option<&'a AtomicBool>,
 }
 

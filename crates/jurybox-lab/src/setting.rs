@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The synthetic model of the paper's Section 6.1, and the [`Extensions`] that make it more like
 /// real data.
 ///
-/// Rewards are N(0, 1) cut to [0, 20]. Evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
-/// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`. The paper is "Top K Ranking for Multi-Armed Bandit
-/// with Noisy Evaluations".
+/// Rewards are N(0, 1) truncated to [0, 20]. Evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise
+/// level sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`. The paper is "Top K Ranking for Multi-Armed
+/// Bandit with Noisy Evaluations".
 ///
 /// ```
 /// use jurybox_lab::{Setting, Extensions};
@@ -30,13 +30,13 @@ pub struct Setting {
     pub ratio: f64,
     /// J, the number of evaluators.
     pub evaluators: usize,
-    /// K_t, the items of a round, or the most of them if `items_min` is set.
+    /// K_t, the number of items in a round; the largest number if `items_min` is set.
     pub items: usize,
-    /// K, the picks of a round.
+    /// K, the number of picks in a round.
     pub k: usize,
     /// T, the number of rounds.
     pub rounds: u64,
-    /// How noise is cut if the link is bounded.
+    /// How noise is truncated if the link is bounded.
     pub truncation: Truncation,
     /// Deviations from the paper's model.
     pub extensions: Extensions,
@@ -57,7 +57,7 @@ impl Default for Setting {
     }
 }
 
-/// How the noise of a bounded link is cut. The paper does not say.
+/// How the noise of a bounded link is truncated. The paper does not say.
 ///
 /// ```
 /// let json = serde_json::to_string(&jurybox_lab::Truncation::Symmetric).unwrap();
@@ -69,7 +69,7 @@ pub enum Truncation {
     /// The score stays between 0 and 1, so that the noise has a mean other than zero near the ends.
     #[default]
     Interval,
-    /// Cut at ±min(m, 1 - m) around the mean score m: the noise has mean zero, as the paper's
+    /// Truncated at ±min(m, 1 - m) around the mean score m: the noise has mean zero, as the paper's
     /// Assumption 2 demands.
     Symmetric,
 }
@@ -118,7 +118,7 @@ pub struct Extensions {
     pub curvature: f64,
     /// Probability that a score is missing.
     pub missing: f64,
-    /// First and last round in which the first evaluator gives no scores.
+    /// First and last round of an outage, in which the first evaluator gives no scores.
     pub outage: Option<(u64, u64)>,
     /// Change of the evaluators over time.
     pub drift: SimulatedDrift,

@@ -24,7 +24,7 @@ pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SimulatedItems {
-    /// Scores, one row of evaluators after the other for each item; NaN for a missing score.
+    /// Scores, one row per item with an entry for each evaluator; NaN for a missing score.
     pub scores: Vec<f64>,
     /// True reward of each item.
     pub rewards: Vec<f64>,
@@ -83,7 +83,7 @@ impl SimulatedItems {
         self.verdicts.extend_from_slice(&new.verdicts);
     }
 
-    /// Removes the items at the positions `picks`, which are sorted in descending order.
+    /// Removes the items at the positions `picks`. Sorts `picks` in descending order.
     pub(crate) fn remove(&mut self, evaluators: usize, picks: &mut [usize]) {
         picks.sort_unstable_by(|a, b| b.cmp(a));
         for &item in picks.iter() {
@@ -200,8 +200,8 @@ fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
     }
 }
 
-/// One score with every extension but missing scores. For a bounded link, the evaluator's own error
-/// is cut so that the sum with the `shared` error keeps to the range.
+/// One score that is not missing. For a bounded link, the evaluator's own error is truncated so
+/// that its sum with the `shared` error keeps to the range.
 fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared: f64, rng: &mut R) -> f64 {
     let extensions = &setting.extensions;
     let rho = if j < extensions.correlated { extensions.rho } else { 0.0 };

@@ -49,8 +49,8 @@ pub struct RunRecord {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Track {
-    /// Relative regret (Eq. 6): the oracle's estimates of its own picks minus its estimates of the
-    /// contender's picks, summed over rounds.
+    /// Relative regret (Eq. 6): the oracle's estimates of the picks that it would make, minus its
+    /// estimates of the contender's picks, summed over rounds.
     pub relative_regret: Vec<f64>,
     /// Absolute regret (App. D): the true rewards of the oracle's picks minus those of the
     /// contender's, summed over rounds.

@@ -7,8 +7,8 @@ use std::f64::consts::{PI, SQRT_2};
 /// N(`mean`, `sd`^2) conditioned on lying between `low` and `high`.
 ///
 /// Sampled by rejection with a proposal that suits the interval (C. P. Robert, *Simulation of
-/// truncated normal variables*, 1995). An interval takes a few proposals, be it wide, narrow, or
-/// far out in the tail.
+/// truncated normal variables*, 1995). A draw takes a few proposals on average, whether the
+/// interval is wide, narrow, or far out in the tail.
 ///
 /// ```
 /// use jurybox_lab::TruncatedNormal;
@@ -55,7 +55,7 @@ impl TruncatedNormal {
 
     fn standardised(&self) -> (f64, f64, f64) {
         let (a, b) = ((self.low - self.mean) / self.sd, (self.high - self.mean) / self.sd);
-        // Upper tails above zero, else lower tails: their difference keeps its digits.
+        // Above zero upper tails are subtracted, else lower tails, which loses fewer digits.
         let mass = if a > 0.0 { above(a) - above(b) } else { above(-b) - above(-a) };
         (a, b, mass)
     }
@@ -95,7 +95,7 @@ fn not_below<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     let mode = a.max(0.0);
     loop {
         // One random word gives both the proposal (53 bits) and the first 11 bits of the number
-        // that decides on acceptance. These mostly settle it, as exp(-drop) >= 1 - drop.
+        // that decides on acceptance. These 11 bits mostly settle it, as exp(-drop) >= 1 - drop.
         let word: u64 = rng.random();
         let x = a + (b - a) * ((word >> 11) as f64 * 2.0_f64.powi(-53));
         let drop = 0.5 * (x * x - mode * mode);

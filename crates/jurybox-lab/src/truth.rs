@@ -13,9 +13,9 @@ use rand_chacha::ChaCha8Rng;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
-    /// Gains, for scores before units.
+    /// Gains, before scores are multiplied by the unit.
     pub alpha: Vec<f64>,
-    /// Noise levels, for scores before units.
+    /// Noise levels, before scores are multiplied by the unit.
     pub sigma: Vec<f64>,
     /// Offsets inside the link.
     pub intercept: Vec<f64>,

@@ -1,5 +1,5 @@
-//! Verdicts that come late, out of order, or never: the receipt of a pick is kept beside the item
-//! until then.
+//! Verdicts that come late, out of order, or never. The receipt of a pick is stored with its item
+//! until the verdict comes.
 //!
 //! `cargo run --release -p jurybox --example late_verdicts`
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -8,8 +8,7 @@ use jurybox::rand::SeedableRng;
 use jurybox::{Evaluators, Example, Jury, Receipt};
 use rand_chacha::ChaCha8Rng;
 
-/// What a reviewing tool would keep in its database: the scores, the round, and the receipt as
-/// text.
+/// The record of a picked item in the review tool's database. The receipt is stored as text.
 struct Waiting {
     scores: Vec<f64>,
     round: u64,
@@ -18,8 +17,7 @@ struct Waiting {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let evaluators = Evaluators::new(["rules", "classifier"])?;
-    // This policy learns only from items that were drawn at random, and the receipt says which
-    // those are.
+    // This policy learns only from items that were picked at random. The receipt says which were.
     let mut jury = Jury::new(&"eps-greedy(eps=0.5,sigma=0.2)".parse()?, evaluators)?;
     let mut rng = ChaCha8Rng::seed_from_u64(3);
 
@@ -33,8 +31,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
 
-    // Days later: the last ones first, and every third verdict never comes. The order makes no
-    // difference.
+    // Days later, the verdicts come, the last item's first; every third one never comes. Their
+    // order makes no difference.
     for (at, item) in waiting.iter().enumerate().rev().filter(|(at, _)| at % 3 != 0) {
         let receipt: Receipt = serde_json::from_str(&item.receipt)?;
         let reward = item.scores[1] + 0.01 * (at % 2) as f64;

@@ -1,5 +1,4 @@
-//! A pool of alerts that wait until somebody looks: five a day, each looked at once, new ones
-//! arriving every day.
+//! A pool of alerts. Five are reviewed each day and leave it; new alerts arrive every day.
 //!
 //! `cargo run --release -p jurybox --example pool`
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -13,7 +12,7 @@ fn main() -> Result<(), Error> {
     let mut chance = ChaCha8Rng::seed_from_u64(2);
     let mut normal = || -> f64 { StandardNormal.sample(&mut chance) };
 
-    // A detector whose high scores are bad, and a health score whose low ones are.
+    // A high score of the detector means trouble; a low health score does.
     let evaluators = Evaluators::new(["detector".into(), Evaluator::low("health")])?;
     let mut jury = Jury::new(&Spec::default(), evaluators)?;
     let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -30,12 +29,12 @@ fn main() -> Result<(), Error> {
             real += i32::from(is_real);
         }
 
-        // Choose from all that wait; observe only what is new.
+        // Choose from the whole pool, but observe only the new alerts.
         let table: Vec<f64> = waiting.iter().flat_map(|(scores, _)| *scores).collect();
         let (pool, new) = (jury.scores(&table)?, jury.scores(&table[2 * arrived..])?);
         let mut picks = jury.round_from_pool(&pool, &new, day, 5, &mut rng)?;
 
-        // What was looked at leaves the pool.
+        // Reviewed alerts leave the pool.
         picks.sort_by_key(|pick| std::cmp::Reverse(pick.item));
         for pick in picks {
             let (scores, is_real) = waiting.swap_remove(pick.item);

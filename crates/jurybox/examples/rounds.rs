@@ -1,10 +1,8 @@
-//! Rounds as other languages would run them: reads rounds of scores as JSON, prints the picks of
-//! each.
+//! Runs rounds from a JSON file and prints the picks of each, for comparison with other languages.
 //!
 //! `rounds POLICY SEED K < rounds.json`, where `rounds.json` is a list of rounds, each a list of
-//! items, each a list of scores with null where one is missing. An item's reward is the mean of its
-//! scores; every second pick is learnt from, one round late. The Python package is held to print
-//! the same.
+//! items, each a list of scores with null for a missing one. An item's reward is the mean of its
+//! scores. Every second pick is learnt, one round late. A test compares the Python package with it.
 #![expect(clippy::print_stdout, reason = "what an example is for")]
 
 use jurybox::rand::SeedableRng;

@@ -1,5 +1,5 @@
-//! Two machines learn apart, each from half of the log; merged, they are the jury that would have
-//! seen all of it.
+//! Two machines learn one half of a log each. Merged, their juries equal one that saw the whole
+//! log.
 //!
 //! `cargo run --release -p jurybox --example two_machines`
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -9,8 +9,7 @@ use jurybox::{Error, Evaluators, Example, Jury};
 fn main() -> Result<(), Error> {
     let blank = Jury::new(&"adaptive(forget=true)".parse()?, Evaluators::new(["a", "b"])?)?;
 
-    // A log of rounds: their numbers travel with them, so it does not matter who learns which, or
-    // when.
+    // A log of rounds. Each round has its number, so that the order of learning does not matter.
     let log: Vec<(u64, Vec<f64>)> = (0..60)
         .map(|round| (round, (0..24).map(|i| f64::from((i * 5 + round as i32 * 11) % 17)).collect()))
         .collect();
@@ -26,7 +25,7 @@ fn main() -> Result<(), Error> {
         Ok(jury)
     };
 
-    // States travel as bytes.
+    // States are exchanged as bytes.
     let (even, odd) =
         (taught(&|round| round % 2 == 0)?.to_bytes(), taught(&|round| round % 2 == 1)?.to_bytes());
     let mut merged = Jury::from_bytes(&even)?;

@@ -5,9 +5,9 @@
 //!     [--worlds 20] [--only WORD] [--pool FILE.csv]
 //! ```
 //!
-//! Only the library's basic calls are used, so that older versions of the library can be built with
-//! it and compared. `--pool` is a table of scores with a column `reward`, one row an item, for the
-//! case of a learner that gets stuck.
+//! Only the library's basic calls are used, so that this example can be built with older versions
+//! of the library too, to compare them. `--pool` is a table of scores with a column `reward`, one
+//! row an item, for the case of a learner that gets stuck.
 #![expect(clippy::print_stdout, reason = "an example prints its table")]
 
 mod change;
@@ -163,7 +163,7 @@ fn zeros(worlds: u64) -> String {
 }
 
 fn wrong_way(worlds: u64) -> String {
-    // Below the normal quantile of 0.15.
+    // A yes is a quality below the normal quantile of 0.15.
     let world = |rng: &mut Rng| {
         let quality = normal(rng);
         (
@@ -328,7 +328,7 @@ fn intervals(worlds: u64) -> String {
         let worth = normal(rng);
         ((3.0 + 1.2 * worth).round().clamp(1.0, 5.0), scored(worth, rng))
     };
-    // Above the normal quantile of 0.95.
+    // A yes is a worth above the normal quantile of 0.95.
     let yes = |rng: &mut Rng| {
         let worth = normal(rng);
         (f64::from(worth > 1.645), scored(worth, rng))

@@ -3,7 +3,8 @@
 //!
 //! Richer evaluation functions and noise that depends on the reward are covered by `curve=spline`,
 //! the default. Items that stay until picked are covered by
-//! [`Jury::round_from_pool`](jurybox::Jury::round_from_pool), which observes each item once.
+//! [`Jury::round_from_pool`](jurybox::Jury::round_from_pool), which observes only the items that it
+//! is given as new.
 
 use super::worlds::{ITEMS, J, K, TableQueue, TableSetting};
 use super::{Contestant, runs};

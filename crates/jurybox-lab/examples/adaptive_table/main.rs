@@ -104,8 +104,8 @@ fn main() {
     }
 }
 
-/// The sums of one contestant over a run: regret, and rewards of all, late, and the first 50
-/// rounds.
+/// The sums of one contestant over a run: regret, and the rewards of all rounds, of late rounds,
+/// and of the first 50 rounds.
 #[derive(Clone, Default)]
 struct ShareTally {
     regret: f64,
@@ -219,7 +219,8 @@ fn runs<T: Send>(count: u64, one: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Prints the mean time per round over whole runs, refits included, beside that of lin-ucb.
+/// Prints the mean time per round of `adaptive` over whole runs, refits included, beside that of
+/// `lin-ucb`.
 fn cost() {
     let mut world = TableQueue::new(TableSetting::linear(1.0), 1);
     let rounds: Vec<worlds::TableRound> = (0..ROUNDS).map(|_| world.next()).collect();

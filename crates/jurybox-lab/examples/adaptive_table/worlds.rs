@@ -12,9 +12,9 @@ pub(crate) const ROUNDS: usize = 2000;
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum TableLink {
     Identity,
-    /// Logistic; the noise is cut so that scores stay in (0, 1).
+    /// Logistic; the noise is truncated so that scores stay in (0, 1).
     Interval,
-    /// Logistic; the noise is cut symmetrically, so that its mean is zero.
+    /// Logistic; the noise is truncated symmetrically, so that its mean is zero.
     Symmetric,
 }
 
@@ -173,8 +173,8 @@ impl TableQueue {
             sum += gain * (x - self.intercept[j]);
         }
         let (mean, deviation) = (sum / precision, (1.0 / precision).sqrt());
-        // The mean of a normal cut at zero: mean + deviation * phi(t) / Phi(t); for t of -30 or
-        // less by Mills' ratio.
+        // The mean of a normal truncated at zero: mean + deviation * phi(t) / Phi(t); for t of -30
+        // or less by Mills' ratio.
         let t = mean / deviation;
         let density = (-0.5 * t * t).exp() / (2.0 * std::f64::consts::PI).sqrt();
         let above = 0.5 * libm::erfc(-t / 2_f64.sqrt());

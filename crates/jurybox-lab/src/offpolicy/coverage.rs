@@ -35,7 +35,7 @@ pub(super) struct SimulatedLog {
     pub(super) eps: f64,
     pub(super) learning: Option<&'static str>,
     pub(super) reward: RewardLaw,
-    /// Whether unpicked rows of positive probability carry it too.
+    /// Whether unpicked rows of positive probability have it in the log too.
     pub(super) all_carry: bool,
     /// Probability that the verdict on a picked item with reward 0 is not recorded.
     pub(super) lost: f64,
@@ -280,7 +280,8 @@ fn plain(items: usize, k: usize, rounds: usize, eps: f64) -> SimulatedLog {
     }
 }
 
-/// Of 100 intervals of 95%, 87 or fewer hold the truth about once in 700 tests (binomial).
+/// With 100 intervals of 95%, it happens about once in 700 tests that 87 or fewer hold the truth
+/// (binomial).
 #[test]
 fn what_is_shown_holds_the_truth_with_overlap() {
     let world = plain(20, 5, 120, 0.5);
@@ -359,25 +360,26 @@ fn coverage_table() {
     }
 }
 
-/// Rare rewards, with a probability on every row: Student's interval is too short. Of 100 intervals
-/// that lie below the truth with probability 2.5%, 9 or more do less than once in 1,000 tests.
+/// Rare rewards, with a probability on every row: Student's interval is too short. If each of 100
+/// intervals lies below the truth with probability 2.5%, it happens less than once in 1,000 tests
+/// that 9 or more do.
 #[test]
 fn what_is_shown_holds_the_truth_of_rare_rewards() {
     let world = SimulatedLog { reward: RewardLaw::Rare(5.0), all_carry: true, ..plain(20, 5, 100, 0.3) };
     let covered = world.covered(100);
-    assert!(covered.student < 0.9, "the world is too kind to show it: {covered:?}");
+    assert!(covered.student < 0.9, "the data do not show the problem: {covered:?}");
     assert!(covered.shown > 0.9 && covered.below < 0.09, "{covered:?}");
     assert!(covered.figures > 0.5, "{covered:?}");
 }
 
-/// A fifth of the picked "no" is never recorded, so that SNIPS is wrong. The shown intervals are
-/// wide enough.
+/// The verdict on a fifth of the picked items with reward 0 is not recorded, so that SNIPS is
+/// wrong. The shown intervals are wide enough.
 #[test]
 fn verdicts_that_are_missing_for_a_reason_are_counted() {
     let world =
         SimulatedLog { reward: RewardLaw::YesNo, all_carry: true, lost: 0.2, ..plain(20, 5, 200, 0.5) };
     let covered = world.covered(100);
-    assert!(covered.estimators[1] < 0.87, "the world is too kind to show it: {covered:?}");
+    assert!(covered.estimators[1] < 0.87, "the data do not show the problem: {covered:?}");
     assert!(covered.shown > 0.87, "{covered:?}");
 }
 

@@ -2,7 +2,7 @@
 //!
 //! For item i of a round, `pi_i` is the target's inclusion probability and `p_i` the logged one.
 //! `w_i = pi_i / p_i` is the weight of a reviewed item and `r_i` its reward. `m_i` is the item's
-//! expected reward by a regression on other rounds. Sums of `pi` are over all items, sums with `w`
+//! expected reward by a regression on other rounds (cross-fitting). Sums of `pi` are over all items, sums with `w`
 //! over reviewed items. `N = sum pi_i` is the number of the target's picks.
 //!
 //! - **Inverse propensity scoring** (IPS), `sum w r / N` (Horvitz and Thompson 1952): unbiased if
@@ -15,8 +15,9 @@
 //! - **Clipped DR**, with `min(w, c)` for w, where `c = max(1, N / sqrt(n))` for n reviewed rows
 //!   (truncated importance sampling, Ionides 2008). Its bias is at most the share of the picks that
 //!   is clipped away, times the range of the rewards.
-//! - **Bounds**, `low + sum min(w, c)(r - low) / N` and `high - sum min(w, c)(high - r) / N`, where
-//!   picks without support in the log have the lowest or highest possible reward.
+//! - **Bounds** (worst case, Manski 1990), `low + sum min(w, c)(r - low) / N` and
+//!   `high - sum min(w, c)(high - r) / N`, where picks without support in the log have the lowest or
+//!   highest possible reward.
 //!
 //! Intervals of rewards are Student's over rounds, widened by the largest influence of one more row
 //! ([`MaxInfluence`]).
@@ -100,8 +101,9 @@ impl LoggedEvidence<'_> {
         let total: f64 = weights.iter().sum();
         let picked: f64 = picks.iter().sum();
         let snips = LinearizedEstimate::ratio(&all(&|s| s.reward), &weights);
-        // For the largest influence, IPS expects a reward of 0 of every row. SNIPS and the bounds
-        // expect the mean reward of a pick.
+        // For the largest influence, a row's surprise is its reward minus a baseline: 0 for IPS,
+        // the mean reward of a pick for SNIPS and the bounds, the regression's prediction for the
+        // others.
         let worth = snips.as_ref().map_or(0.0, |snips| snips.value).clamp(range.0, range.1);
         let max_influence =
             |clip: f64, of: f64, constant: Option<f64>| self.max_influence(clip, of, constant);
@@ -179,9 +181,8 @@ impl LoggedEvidence<'_> {
 }
 
 impl PolicyEstimates {
-    /// The share of the target's picks that may have no support in the log although the mean weight
-    /// does not show it. It is one minus the lower end of the mean weight's 95% interval, from 0
-    /// to 1.
+    /// An upper limit of the share of the target's picks without support in the log: one minus the
+    /// lower end of the mean weight's 95% interval, from 0 to 1.
     pub(crate) fn unsupported_share(&self) -> f64 {
         let low = self.mean_weight.estimate().low;
         // If all weights are one, their mean is one up to rounding.

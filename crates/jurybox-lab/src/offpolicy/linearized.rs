@@ -46,8 +46,8 @@ impl LinearizedEstimate {
     }
 
     /// The difference of two estimates over the same rounds, paired by round. If value and
-    /// influences are equal up to rounding, the difference is exactly zero and its interval has no
-    /// width. That is not done if all influences are zero.
+    /// influences are equal up to rounding and not all influences are zero, the difference is
+    /// exactly zero and its interval has no width.
     pub(crate) fn minus(&self, other: &LinearizedEstimate) -> LinearizedEstimate {
         let difference = self.with(other, -1.0);
         let size = |influence: &[f64]| influence.iter().fold(0.0, |most: f64, i| most.max(i.abs()));
@@ -81,10 +81,11 @@ impl LinearizedEstimate {
     /// `h + sqrt(t^2 V + h^2)` with `h = t^2 b / 2`, as in the score interval of a compound Poisson
     /// mean. V is the variance of the value, t Student's quantile, and `b = (m + j^3) / (V + j^2)`.
     /// Here j is the largest influence of a row towards that side, and m the sum of the cubed
-    /// influences of the rounds. For the lower side m changes its sign; it is at least zero.
+    /// influences of the rounds. For the lower side the sign of m is reversed. A negative m counts
+    /// as zero.
     ///
     /// The interval is infinite from a single round. It is also infinite if `max_influence` is
-    /// given but it and the influences of all rounds are zero.
+    /// given but it and the influences of all rounds are zero up to rounding.
     pub(crate) fn estimate(&self) -> Interval {
         let student = self.student();
         let Some(max_influence) = self.max_influence else {

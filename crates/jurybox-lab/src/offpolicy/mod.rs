@@ -47,9 +47,9 @@ use target::{FollowedPolicy, PolicyFollower, TargetPolicy};
 /// Estimates each policy's reward per pick from a log of picks with their probabilities.
 ///
 /// The option `protocol` must be [`Protocol::Rounds`]. Rounds are the log's own, or else stretches
-/// of about `items` rows in the order of the file. The file `picks` gets each policy's inclusion
-/// probability of every row in a round. It gets no rows if the log has reviewed rows only and no
-/// rounds.
+/// of about `items` rows in the order of the file. The file `picks` gets the inclusion probability
+/// of every row in a round, for each policy that can be followed along the log. It gets no rows if
+/// the log has no rounds and only reviewed rows, some with a probability below 1.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
@@ -93,8 +93,8 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
     Ok(outcome)
 }
 
-/// The estimates for every policy, and the inclusion probabilities that they are made from, if the
-/// log has unreviewed rows or rounds.
+/// The estimates for every policy, and the inclusion probabilities that they are made from. There
+/// are no probabilities for a log that `population` handles.
 fn estimated(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -146,8 +146,8 @@ fn estimated(
                 };
                 let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds, range)?);
                 if contender.state {
-                    // It may have learnt these very rewards, so that its difference would look
-                    // significant.
+                    // The state may have learnt these very rewards, so that its difference would
+                    // look significant.
                     line.difference_to_logged = None;
                 }
                 all.policies.push((contender.name, probabilities));
@@ -197,8 +197,8 @@ fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
     })
 }
 
-/// Least expected number of picks in the whole log, if all rows had the probability of a reviewed
-/// row.
+/// A reviewed row is refused if fewer than this number of picks would be expected in the whole log
+/// with its probability on every row.
 const IMPLAUSIBLE: f64 = 1e-6;
 
 /// Errors on values that are no probabilities of a pick, and on rewards without a probability. Also
@@ -284,7 +284,7 @@ fn state_warning(options: &ReplayOptions) -> Option<String> {
     (!options.states.is_empty()).then(|| text.into())
 }
 
-/// Reward per pick of the log's own picks. Errors if no row in a round was reviewed.
+/// Reward per pick of the log's own picks. Errors if no row of any round was reviewed.
 fn logged(log: &ReviewLog, rounds: &[Vec<usize>], range: RewardRange) -> Result<LinearizedEstimate, Error> {
     let reviewed =
         |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();

@@ -105,17 +105,17 @@ pub struct OffPolicyLine {
     /// Estimated mean reward of a pick. Null if the log has too little support for the policy.
     #[serde(serialize_with = "ci95_if_any")]
     pub reward_per_pick: Option<Interval>,
-    /// Bounds that hold whatever the rewards of unreviewed rows are. Null if there is a figure.
+    /// Bounds that allow for any rewards of unreviewed rows. Null if there is a figure.
     pub bounds: Option<Bounds>,
     /// The figure minus the reward per pick of the log itself, paired by round. Null without a
-    /// figure, for saved states, and for files of reviewed rows only.
+    /// figure, for saved states, and if each row of the log stands for 1/p rows.
     #[serde(serialize_with = "ci95_if_any")]
     pub difference_to_logged: Option<Interval>,
     /// The share of the policy's picks with support in the log.
     pub overlap: Option<f64>,
     /// Effective number of rows behind the estimate.
     pub effective_rows: Option<f64>,
-    /// All estimates, with their weights.
+    /// The estimates of all estimators, with statistics of the weights.
     pub estimates: Option<Estimates>,
     /// The share of the policy's picks that may have no support in the log, which widens the
     /// interval. Zero if the log shows that every row that the policy may pick could be picked, and

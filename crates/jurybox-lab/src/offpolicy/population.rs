@@ -255,7 +255,7 @@ pub(super) fn learnt(
     own: usize,
 ) -> Result<Option<Jury>, Error> {
     if needs(jury) != Needs::Nothing {
-        return Ok(None); // neither is known of rows whose rounds are not in the file
+        return Ok(None); // no such receipt can be reconstructed without the rounds
     }
     let mut jury = jury.clone();
     let others: Vec<usize> = (0..log.rows()).filter(|row| row % groups.len() != own).collect();

@@ -24,7 +24,7 @@ fn item(rng: &mut ChaCha8Rng) -> ([f64; 2], f64) {
 }
 
 /// The reviewed rows out of 4,000. Items with high scores are reviewed with probability `floor`,
-/// those with low scores mostly.
+/// those with low scores almost certainly.
 fn reviewed(floor: f64, seed: u64) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
@@ -127,7 +127,8 @@ fn what_is_hardly_ever_reviewed_gets_no_figure() {
     assert_eq!(covered(0.005, 60, "average", &FreshRounds::draw(1000)).given, 0);
 }
 
-/// Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests (binomial).
+/// With 60 intervals of 95%, it happens less than once in 1,000 tests that 50 or fewer hold the
+/// truth (binomial).
 #[test]
 fn figures_hold_the_truth_where_they_are_given() {
     let fresh = FreshRounds::draw(10_000);

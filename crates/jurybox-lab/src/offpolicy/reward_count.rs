@@ -9,7 +9,8 @@ use crate::replay::ReviewLog;
 
 /// Relative error allowed to a sum of probabilities that were written with few digits.
 pub(super) const DIGITS: f64 = 0.01;
-/// Largest distance from a whole number of the sum over a round with a fixed number of picks.
+/// Largest distance of a round's sum of probabilities from a whole number, if the number of picks
+/// in a round is fixed.
 const WHOLE: f64 = 0.1;
 /// Number of standard deviations that still count as chance.
 const CHANCE: f64 = 3.0;

@@ -12,7 +12,8 @@ use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 /// A policy to evaluate.
 #[derive(Debug, Clone)]
 pub(crate) enum TargetPolicy {
-    /// A policy with its jury before the first round, and the scaling of the rewards it learns.
+    /// A policy with its jury before the first round, and the scaling of the rewards that it learns
+    /// from.
     Policy(Box<Jury>, RewardScaling),
     /// Uniform picks.
     Uniform,

@@ -62,7 +62,7 @@ fn a_log_that_never_looks_elsewhere_gets_a_bound() {
     assert!(bounds.low <= truth && truth <= bounds.high, "{truth} {line:?}");
     let estimates = line.estimates.unwrap();
     let wrong = estimates.doubly_robust;
-    assert!(wrong.above(truth) || wrong.below(truth), "the world is too kind to show it: {truth} {line:?}");
+    assert!(wrong.above(truth) || wrong.below(truth), "the data do not show the problem: {truth} {line:?}");
     assert!(estimates.overlap < 0.5, "{line:?}");
     let why = line.why.as_ref().unwrap();
     assert!(why.contains("of what this policy would pick too rarely"), "{why}");
@@ -141,7 +141,7 @@ fn advice_is_that_of_the_policy() {
 }
 
 /// Rows with high first scores were reviewed more often, and unreviewed rows are not in the file.
-/// The expected reward of uniform picks is 0.4 of all rows and 0.49 of the reviewed rows.
+/// The expected reward of uniform picks is 0.4 over all rows and 0.49 over the reviewed rows.
 #[test]
 fn probabilities_count_where_every_row_has_a_reward() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
@@ -201,14 +201,13 @@ fn impossible_probabilities_are_refused_on_every_row() {
     assert!(check(&good, Path::new("log.csv"), "p").is_ok());
 }
 
-/// A log that cannot pick the first two of the 20 items in a round, whose rewards are 2.5 less; the
-/// policy does. Its mean weight often fails to show it; the interval must hold the truth all the
-/// same.
+/// The log cannot pick the first two of the 20 items in a round, whose rewards are 2.5 less; the
+/// policy can. The mean weight often does not show this, but the interval must hold the truth.
 #[test]
 fn what_the_mean_weight_cannot_tell_is_in_the_interval() {
     let [given, held, narrow, _] = hidden_tenth(40);
-    assert!(given >= 5.0, "the world is too kind to show it: {given}");
-    assert!(narrow < 0.5 * given, "the world is too kind to show it: {narrow} of {given}");
+    assert!(given >= 5.0, "the data do not show the problem: {given}");
+    assert!(narrow < 0.5 * given, "the data do not show the problem: {narrow} of {given}");
     assert!(held >= 0.87 * given, "{held} of {given}");
 }
 
@@ -221,8 +220,8 @@ fn coverage_of_a_hidden_tenth() {
     println!("given, held, held without widening, mean half width: {:?}", hidden_tenth(200));
 }
 
-/// The number of logs with a figure, and of figures that hold the truth. Then the number of doubly
-/// robust intervals beside these figures that do so, and the figures' mean half width.
+/// The number of logs with a figure, of figures that hold the truth, and of these logs' doubly
+/// robust intervals that hold it. Last comes the mean half width of the figures.
 fn hidden_tenth(logs: u64) -> [f64; 4] {
     let [mut given, mut held, mut narrow, mut width] = [0.0; 4];
     for seed in 0..logs {
@@ -237,7 +236,7 @@ fn hidden_tenth(logs: u64) -> [f64; 4] {
                 worth.iter().map(|w| [0.3 * w + normal(), w + 0.5 * normal()]).collect();
             let reward: Vec<f64> =
                 (0..20).map(|i| worth[i] + 0.3 * normal() - if i < 2 { 2.5 } else { 0.0 }).collect();
-            // The first two items of each round cannot be picked.
+            // The log cannot pick the first two items of a round.
             let best = |value: &dyn Fn(usize) -> f64, from: usize| {
                 let mut order: Vec<usize> = (from..20).collect();
                 order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
@@ -282,14 +281,15 @@ fn equal_rewards_bound_nothing() {
     assert!(1.0 <= bounds.low && bounds.low < 3.0 && 3.0 < bounds.high && bounds.high <= 5.0, "{bounds:?}");
     let narrow = ReplayOptions { reward_range: Some((1.0, 2.0)), ..ask("average", 2) };
     assert!(estimated(&log, &narrow, 1, RunProgress::NOBODY).is_err());
-    // Every verdict was a no: the bound allows for others.
+    // If every verdict is a no, the upper bound still allows for a yes on unreviewed rows.
     log.rewards.iter_mut().filter(|r| !r.is_nan()).for_each(|r| *r = 0.0);
     let outcome = run(&log, &ask("average", 2));
     assert!(outcome.policies[0].bounds.unwrap().high > 0.2, "{:?}", outcome.policies[0]);
     assert!(outcome.to_table().contains("rewards from 0 to 1 (all rewards in the log are 0 or 1)"));
 }
 
-/// 3 of 20 uniform picks, p = 3/20: the sum of the weights is exact but for rounding.
+/// 3 of 20 items are picked uniformly, with p = 3/20: the sum of the weights is exact but for
+/// rounding.
 #[test]
 fn a_purely_random_log_is_no_forgery() {
     let (mut log, _) = log(9, 100, 3, 1.0, true);

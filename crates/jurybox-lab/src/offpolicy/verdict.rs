@@ -5,20 +5,23 @@
 //! one, up to chance, if the log could have picked each of the policy's picks. A smaller one means
 //! picks that the log never or too rarely makes. There is no figure in these cases:
 //!
-//! 1. the policy picks rows without a probability, in a log that has some on unpicked rows;
-//! 2. the 95% interval of the mean weight lies below one;
+//! 1. the policy picks rows without a probability, in a log with probabilities on other unpicked
+//!    rows;
+//! 2. the 95% interval of the mean weight lies below 0.99;
 //! 3. less than half of the policy's picks are within reach (`sum min(w, c) / N`). Weights that are
 //!    rare and huge are mostly absent from a short log, so that the mean weight looks precise and
 //!    is not. In the first table of `experiments/results/off-policy.md`, doubly robust intervals
-//!    hold the truth in 93% to 97% of the logs where mean reach is above one half. Elsewhere it is
-//!    30% to 94%;
-//! 4. the mean weight exceeds one by more than 1.5 half-widths of its interval, so that the
+//!    hold the truth in 93% to 97% of the logs where mean reach is above one half. Elsewhere they
+//!    hold it in 30% to 94%;
+//! 4. the mean weight exceeds 1.01 by more than 1.5 half-widths of its interval, so that the
 //!    probabilities cannot be those of the log. Then there are no bounds either;
-//! 5. part of the picks may have no support, and the reward range is empty, as of equal rewards.
+//! 5. part of the picks may have no support, and the reward range is empty because all rewards in
+//!    the log are equal.
 //!
 //! A mean weight that is not clearly below one does not prove full support. The figure's interval
-//! is therefore widened to hold the intervals of the bounds, unless the log shows that every row
-//! could be picked and no reward is missing.
+//! is therefore widened to hold the intervals of the bounds. It is not widened if the log shows
+//! that every row that the policy may pick could be picked and that no reward is missing, or if the
+//! whole interval of the mean weight is at least one.
 
 use super::estimators::{LoggedEvidence, PolicyEstimates};
 use super::linearized::LinearizedEstimate;

@@ -34,7 +34,8 @@ enum SamplingDesign {
     Equal,
     /// With probabilities that rise with z.
     Rising,
-    /// The highest rows for certain, as half of the reviews; the others at random.
+    /// The rows with the highest z for certain, as half of the reviews; the others with equal
+    /// probabilities.
     Top,
 }
 

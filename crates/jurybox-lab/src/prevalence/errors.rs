@@ -36,8 +36,8 @@ pub struct ErrorRates {
 pub struct ErrorRate {
     /// Number of verdicts on golden items of this kind.
     pub verdicts: u64,
-    /// The rate. With names of reviewers, the rate of each is weighted. The weight is the sum of
-    /// one over the probability of the other rows that the reviewer judged.
+    /// The rate. With names of reviewers, each reviewer's rate is weighted by the sum of 1 / p over
+    /// the other rows that the reviewer judged, where p is a row's probability.
     pub mean: f64,
     /// Lower end of the 95% interval.
     pub low: f64,
@@ -45,20 +45,22 @@ pub struct ErrorRate {
     pub high: f64,
 }
 
-/// For each reviewer, the sum of one over the probability of the rows that the reviewer judged.
+/// For each reviewer, the sum of 1 / p over the rows that the reviewer judged, where p is a row's
+/// probability.
 pub(super) type ReviewerShares = BTreeMap<Option<Reviewer>, f64>;
 
 impl ErrorRates {
-    /// The rates, and the share of the rows whose reviewers judged no golden item of one kind, the
-    /// larger of the two. The error names the kind of golden items that is missing.
+    /// The rates, and a share of the rows: those whose reviewers judged no golden item with the
+    /// answer 0, or with the answer 1, whichever is more. The error names the kind of golden items
+    /// that is missing.
     pub(super) fn of(golden: &[GoldenVerdict], shares: &ReviewerShares) -> Result<(ErrorRates, f64), String> {
         let (false_positive_rate, one) = ErrorRate::of(golden, 0.0, shares)?;
         let (false_negative_rate, other) = ErrorRate::of(golden, 1.0, shares)?;
         Ok((ErrorRates { false_positive_rate, false_negative_rate }, one.max(other)))
     }
 
-    /// The interval of the true rate, for the interval of the rate that reviewers call. None if the
-    /// upper ends of the error rates sum to one or more, as for coins. None also if the whole
+    /// The interval of the true rate, from the interval of the rate that reviewers call. None if
+    /// the upper ends of the error rates sum to one or more, as for coins. None also if the whole
     /// interval is below zero, since the false positive rate then contradicts the rate called.
     pub(super) fn corrected(&self, called: Interval) -> Option<Interval> {
         let (f, m) = (self.false_positive_rate, self.false_negative_rate);

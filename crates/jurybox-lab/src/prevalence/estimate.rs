@@ -41,7 +41,8 @@ pub(super) struct PrevalenceEstimate {
 
 impl PrevalenceEstimate {
     /// The interval by a normal approximation, which is `ppi_mean_ci` of `ppi-python` if all
-    /// probabilities are equal. It is not reported, because it holds too rarely for rare rewards.
+    /// probabilities are equal. It is not reported, because it too rarely holds the mean of rare
+    /// rewards.
     #[cfg(test)]
     pub(super) fn normal(&self) -> (f64, f64) {
         let half = 1.959_963_984_540_054 * self.standard_error;

@@ -87,9 +87,9 @@ impl Default for Predictions {
 
 /// Estimates the mean reward of all rows of a table, and of each group and period.
 ///
-/// The table has a column of rewards, empty for unreviewed rows, and one of the probabilities of
-/// review, which may be empty for these. Rows with one [id](jurybox_files::Roles::id), such as that
-/// of a thread or an author, count as one item in the intervals.
+/// The table has a column of rewards and a column of probabilities of review. For unreviewed rows
+/// the reward is empty, and the probability may be. Rows with one [id](jurybox_files::Roles::id),
+/// such as that of a thread or an author, count as one item in the intervals.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
@@ -164,7 +164,7 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
 }
 
 /// Error rates of the reviewers, and the share of rows whose reviewers judged no golden items of
-/// one kind.
+/// one kind (right answer 0 or 1).
 fn error_rates(rows: &PrevalenceRows, column: &str, range: RewardRange) -> Result<(ErrorRates, f64), Error> {
     let are_binary = |mut values: Box<dyn Iterator<Item = f64> + '_>| values.all(|x| x == 0.0 || x == 1.0);
     let said = rows.golden.iter().flat_map(|one| [one.right, one.reward]);

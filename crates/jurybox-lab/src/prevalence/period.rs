@@ -61,8 +61,8 @@ impl Period {
     /// The period of a date, such as 2026-11-16, 2026-W47 (ISO 8601) or 2026-11. None if the cell
     /// is no date.
     ///
-    /// A date is 2026-11-16 or 2026/11/16, with or without text after it, or a Unix time in
-    /// seconds, milliseconds, microseconds or nanoseconds.
+    /// A date is written 2026-11-16 or 2026/11/16, with or without text after it that does not
+    /// begin with a digit, or is a Unix time in seconds, milliseconds, microseconds or nanoseconds.
     pub(super) fn of(&self, cell: &str) -> Option<String> {
         let days = written(cell).or_else(|| counted(cell))?;
         let (year, month, day) = date_of(days);
@@ -79,7 +79,7 @@ impl Period {
     }
 }
 
-/// Days since 1970 of a date that begins with year, month and day.
+/// Days since 1970 of the date that a cell begins with.
 fn written(cell: &str) -> Option<i64> {
     let cell = cell.trim().as_bytes();
     let number = |from: usize, to: usize| {
@@ -98,8 +98,8 @@ fn written(cell: &str) -> Option<i64> {
 /// nanoseconds, and each of these units reaches from February 1970 to 2100.
 const LATEST: f64 = 4_102_444_800.0;
 
-/// Days since 1970 of a Unix time, whose unit follows from its size. None for times after 2100, and
-/// for sizes below 1e8: seconds before March 1973 cannot be told from years and dates
+/// Days since 1970 of a Unix time, whose unit follows from its size. None for nanoseconds from 2100
+/// on. None for sizes below 1e8: seconds before March 1973 cannot be told from years and dates
 /// like 20261116.
 fn counted(cell: &str) -> Option<i64> {
     let seconds: f64 = cell.trim().parse().ok()?;

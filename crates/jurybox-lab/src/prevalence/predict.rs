@@ -88,8 +88,8 @@ fn expected(fitted: &Fitted, table: &[f64]) -> Result<Vec<f64>, Error> {
 
 /// The fold of each row, by a hash of the number of its item's first row.
 ///
-/// If items have several rows, these are all in one fold. Otherwise rows with a reward are dealt to
-/// the folds in turn, so that every jury has about as many to learn from.
+/// If items have several rows, all rows of an item are in one fold. Otherwise rows with a reward
+/// are dealt to the folds in turn, so that all juries have about equally many to learn from.
 fn folds(rows: &PrevalenceRows) -> Vec<usize> {
     let item = |row: usize| hash_number(5, rows.items.of_row(row) as u64);
     let mut folds: Vec<usize> =

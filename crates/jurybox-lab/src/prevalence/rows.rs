@@ -10,8 +10,8 @@ use jurybox_files::{BatchPosition, KeepRecords, ScanRequest, Table, reviewer};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Least expected number of picks in the whole file, if all rows had the probability of a reviewed
-/// row.
+/// A reviewed row is refused if fewer than this number of picks would be expected in the whole file
+/// with its probability on every row.
 const IMPLAUSIBLE: f64 = 1e-6;
 /// Number of standard deviations of a sum of weights or picks that still count as chance.
 const CHANCE: f64 = 4.0;
@@ -218,7 +218,7 @@ impl PrevalenceRows {
         self.picked[row] && self.rewards[row].is_nan()
     }
 
-    /// For each reviewer, the sum of one over the probability of the rows judged. Without names,
+    /// For each reviewer, the sum of one over the probability, over the rows judged. Without names,
     /// all reviewers count as one.
     pub(super) fn shares(&self) -> ReviewerShares {
         let mut shares = ReviewerShares::new();

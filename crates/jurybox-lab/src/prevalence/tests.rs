@@ -237,8 +237,9 @@ fn rounds(policy: &str, seed: u64) -> String {
     text
 }
 
-/// A file with a verdict on every pick, some of them random, is accepted, even if few random ones
-/// were drawn. It is refused if none was drawn. Picks without random ones are always refused.
+/// A file with a verdict on every pick is accepted if some picks are random checks, even if few of
+/// these were drawn. It is refused if none was drawn. Picks without random checks are always
+/// refused.
 #[test]
 fn honest_files_are_accepted_whatever_is_drawn() {
     for policy in ["adaptive(audit=1,slots=5)", "adaptive(audit=0.2,slots=5)", "eps-greedy-all(slots=1)"] {
@@ -304,7 +305,7 @@ fn verdicts_that_are_outstanding_are_counted_and_bounded() {
     let (whole, some) = (found(&picks_alone), found(&late(&picks_alone, "")));
     assert_eq!(whole.all.outstanding, 0);
     assert!(some.all.outstanding > 10 && some.all.labelled + some.all.outstanding == 200, "{:?}", some.all);
-    // The interval reaches further than one from the verdicts so far alone.
+    // The interval reaches further than an interval from the verdicts at hand alone.
     let (mean, at_hand) = (whole.all.mean.unwrap(), some.all.mean.unwrap());
     let alone = at_hand + 2.0 * some.all.standard_error.unwrap();
     assert!(some.all.low.unwrap() < mean && mean < some.all.high.unwrap(), "{:?} {mean}", some.all);
@@ -312,8 +313,8 @@ fn verdicts_that_are_outstanding_are_counted_and_bounded() {
     assert!(some.warnings[0].contains("of 200 picks have no verdict yet"), "{:?}", some.warnings);
 }
 
-/// Whole threads are drawn or none. 17 of 100 threads at a probability of 0.1 can be chance; 680 of
-/// 4,000 rows, counted by themselves, cannot.
+/// Threads are drawn whole or not at all. 17 of 100 threads at a probability of 0.1 can be chance;
+/// 680 of 4,000 rows, counted by themselves, cannot.
 #[test]
 fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     let mut text = String::from("thread,spam,verdict,p\n");

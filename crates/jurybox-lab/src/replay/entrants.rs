@@ -198,8 +198,9 @@ impl HindsightGroups {
     /// The rows of `shown` that a regression may learn from to value the rows of a fold. They are
     /// outside the fold and not copies of rows in it.
     ///
-    /// If that would leave fewer than half of the rows outside, scores are coarse, and equal ones
-    /// no sign of a copy. Then only rows of an item in the fold are left out.
+    /// If that would leave fewer than half of the rows whose item is outside the fold, scores are
+    /// coarse, and equal ones no sign of a copy. Then only rows of an item in the fold are left
+    /// out.
     fn training_rows(
         &self,
         log: &ReviewLog,
@@ -301,7 +302,8 @@ mod tests {
         };
         let groups = HindsightGroups::of(&log);
         let all: Vec<usize> = (0..log.rows()).collect();
-        // The fold is the rounds from rows 0 and 45; their copies are rows 30 to 34 and 15 to 19.
+        // The fold is the rounds that begin at rows 0 and 45. Their copies are rows 30 to 34 and 15
+        // to 19.
         let is_in_fold = |row: usize| row < 5 || (45..50).contains(&row);
         let training = groups.training_rows(&log, &all, is_in_fold);
         assert_eq!(training.len(), 40);

@@ -1,8 +1,8 @@
 //! Which rows are about the same item, by their ids.
 //!
 //! An item that was scored twice has one reward. A policy that learnt the reward from one row knows
-//! that of the other row. Replays therefore show one row of an item in a run, or keep the rows of
-//! an item in one fold.
+//! that of the other row. Replays in which rows do not come back therefore show one row of an item
+//! in a run. Folds show all rows, but learn from no item that they rank.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,8 @@ impl ItemIndex {
         rows.iter().filter(|&&rows| rows > 1).count()
     }
 
-    /// Keeps the first row in the list of each item that `seen` does not mark, and marks the item.
+    /// Drops the rows of items that `seen` marks, and marks the item of each row that it keeps.
+    /// Does nothing if every item has one row.
     pub(crate) fn keep_first(&self, rows: &mut Vec<usize>, seen: &mut [bool]) {
         if self.repeat() {
             rows.retain(|&row| !std::mem::replace(&mut seen[self.of_row(row)], true));

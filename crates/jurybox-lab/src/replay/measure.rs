@@ -4,8 +4,8 @@
 //! **Best share.** `(reward - uniform) / (best - uniform)`: rewards of the picks, of random picks
 //! (uniform), and of the best possible picks, each summed over all runs. For each unit u let
 //! `gain_u` be its part of the numerator and `possible_u` its part of the denominator. Let
-//! `d_u = gain_u - share * possible_u`. The linearised interval is Student's t times the standard
-//! error of the sum of d, over the sum of `possible`. Differences of two entrants use the
+//! `d_u = gain_u - share * possible_u`. Half the linearised interval is Student's t times the
+//! standard error of the sum of d, over the sum of `possible`. Differences of two entrants use the
 //! differences of their gains.
 //!
 //! **Other files.** Runs on one file do not show how another file of such rows would have come out.
@@ -16,8 +16,8 @@
 //!
 //! **Few misses.** An entrant whose few picks were all hits shows no spread, yet on other rows a
 //! pick could miss. The intervals are therefore widened by the largest influence of one pick; for n
-//! hits of n picks they end where Wilson's score interval does. Two entrants with equal gains in
-//! every unit are not certain to be equal on other rows. Their difference has an interval that
+//! hits of n picks the lower end is that of Wilson's score interval. Two entrants with equal gains
+//! in every unit are not certain to be equal on other rows. Their difference has an interval that
 //! follows from the standard deviation of the rewards.
 
 use super::run::RunResult;
@@ -91,8 +91,8 @@ impl RatioEstimate {
     /// From (numerator, denominator) pairs, one per unit, in one or more groups. None if the
     /// denominators sum to zero or less.
     ///
-    /// Groups are repetitions on the same rows. Repeating does not make them more certain, so that
-    /// their variances are averaged.
+    /// Groups are repetitions on the same rows. Repetition does not make the estimate more certain,
+    /// so that the variances of the groups are averaged.
     fn of(groups: &[Vec<(f64, f64)>]) -> Option<RatioEstimate> {
         let sum = |units: &[(f64, f64)]| {
             units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1))
@@ -145,11 +145,12 @@ impl RatioEstimate {
     }
 
     /// An interval that also allows for one pick with another reward, which would change the ratio
-    /// by `max_influence`. Student's interval if that is 0 or the variance is infinite.
+    /// by `max_influence`. Student's interval if `max_influence` is 0 or the variance is infinite.
     ///
     /// For influence b and variance V let `s = b^3 / (V + b^2)`. Half the width is
     /// `h + sqrt(t^2 V + h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)` for n picks and the normal
-    /// quantile z. If V is 0 and b is 1 / n, this is the score interval of n hits of n.
+    /// quantile z. If V is 0 and b is 1 / n, the lower end is that of the score interval of n hits
+    /// of n.
     fn score_interval(&self, max_influence: f64, picks: f64) -> Interval {
         if max_influence <= 0.0 || !self.variance.is_finite() {
             return self.student();
@@ -167,7 +168,8 @@ pub(crate) struct CumulativeSums {
     runs: Vec<Vec<f64>>,
     /// Cumulative sums of each run on a half of the rows; empty without halves.
     halves: Vec<Vec<f64>>,
-    /// Whether these are rewards of picks that could have been other picks, not expectations.
+    /// Whether these are the rewards of picks that could have been others; false for expectations
+    /// and for the best possible picks.
     picked: bool,
 }
 
@@ -305,8 +307,8 @@ impl<'a> ReplayMeasures<'a> {
         Some(if of_files { ratio.over_files(&paired(&|sums| sums.of_halves(labels))) } else { ratio })
     }
 
-    /// The largest change of an entrant's reward sum by one pick with another reward; 0 if the
-    /// interval does not allow for other rows.
+    /// The largest change of an entrant's reward sum by one pick with another reward. 0 if the
+    /// picks are certain or the interval does not allow for other rows.
     fn max_influence(&self, earned: &CumulativeSums, labels: usize) -> f64 {
         if !earned.picked || !self.over.generalizes_to_other_rows() {
             return 0.0;

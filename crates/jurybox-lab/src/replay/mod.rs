@@ -2,8 +2,8 @@
 //!
 //! A policy is shown rows, picks some, is told their rewards and learns from them, as it would have
 //! in use. In all protocols but `Reuse` a run reviews no row twice ([`Protocol`]), because repeated
-//! rows reward memory. Rows of one id are one item ([`ItemIndex`]): no reward is learnt from one of
-//! its rows and then earned with another.
+//! rows reward memory. In these protocols rows of one id are one item ([`ItemIndex`]): no reward is
+//! learnt from one row of an item and then earned with another.
 //!
 //! If only reviewed rows have a reward, results can only be estimated from logged probabilities:
 //! see `offpolicy`.
@@ -109,7 +109,7 @@ fn unknown(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
     outcome
 }
 
-/// Every pick of every policy: its name, the run, and the picks of the run.
+/// For each policy and run: the policy's name, the run's number, and the picks of the run.
 type AllChosen = Vec<(String, usize, Vec<picks::LoggedPick>)>;
 
 /// Replays a log in which every row has a reward. The picks are empty unless options ask for them.

@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 const POINTS: usize = 50;
 /// Share of rows with duplicate scores above which a warning is given.
 const MANY_DUPLICATES: f64 = 0.03;
-/// Least number of rows per fold of the rarer of two rewards. With fewer, intervals over folds can
-/// be too narrow.
+/// Least number of rows, per fold, with the rarer of two rewards. With fewer, intervals over folds
+/// can be too narrow.
 const FEW_OF_A_KIND: usize = 10;
-/// Numbers of labels after which a replay without folds reports, if it has as many.
+/// Numbers of labels after which a replay without folds reports figures, if a run has as many.
 const MARKS: [usize; 3] = [20, 60, 200];
 
 /// The result of a replay; the document of `jurybox replay --json`.
@@ -82,14 +82,15 @@ pub struct ReplayLine {
     /// Null if nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub best_share: Option<Interval>,
-    /// The best share after 20, 60 and 200 labels in each run, if it has as many; empty with folds.
+    /// The best share after 20, 60 and 200 labels in each run, if a run has as many; empty with
+    /// folds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub best_share_at: BTreeMap<usize, Interval>,
     /// The best share of this line minus that of the first policy, paired by unit. Null for the
     /// first policy, and if nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub difference_to_first: Option<Interval>,
-    /// The difference to the first policy after 20, 60 and 200 labels in each run, if it has as
+    /// The difference to the first policy after 20, 60 and 200 labels in each run, if a run has as
     /// many.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub difference_to_first_at: BTreeMap<usize, Interval>,

@@ -223,7 +223,7 @@ impl PaperReplay {
             );
             participants.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
         }
-        // The schedule of a run uses the stream of twice its number.
+        // The run's schedule uses the stream `2 * run`, so that this one is independent of it.
         let mut draws = stream(self.seed, 2 * run + 1);
         let (mut candidates, mut noise) = (CandidateRows::default(), vec![0.0; self.items]);
         // All policies play a round before the next one is loaded, so that its rows are fetched

@@ -93,7 +93,8 @@ pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Vec<Pic
 
 /// A linear map of rewards to 0 to 1, by the range of the log's rewards.
 ///
-/// New policies learn rewards on this scale; saved states learn them unscaled.
+/// New policies learn rewards on this scale, except in `paper_replay`; saved states learn them
+/// unscaled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RewardScaling {
     low: f64,

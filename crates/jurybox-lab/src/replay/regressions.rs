@@ -5,8 +5,8 @@
 //! labels. After that it is refitted whenever the labels have grown by more than a twentieth.
 //!
 //! *Ridge:* least squares with an unpenalised intercept. The penalty is the one of seven from 0.1
-//! to 100 with the least leave-one-out error (PRESS, Allen 1974), or the larger one of ties. While
-//! all labels are equal, rows are ranked by the sum of their standardised scores.
+//! to 100 with the least leave-one-out error (PRESS, Allen 1974); in a tie, the largest. While all
+//! labels are equal, rows are ranked by the sum of their standardised scores.
 //!
 //! *Logistic:* `log-odds(y) = c + b·z` for standardised scores z, where y says whether the reward
 //! is high. High is the higher of two rewards, or else above the median of the labels so far. The
@@ -39,7 +39,7 @@ pub(crate) enum RegressionKind {
 pub(crate) struct RegressionPicker {
     kind: RegressionKind,
     moments: Standard,
-    /// Of each row's sum of standardised scores: number, mean, and sum of squared deviations.
+    /// Number, mean, and sum of squared deviations of the rows' sums of standardised scores.
     sums: (f64, f64, f64),
     /// The lower reward if there are exactly two different ones.
     lower_of_two: Option<f64>,
@@ -205,8 +205,8 @@ fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f
         }
         let Some(factor) = CholeskyFactor::of(hessian, wide) else { break };
         let step = factor.solve(&gradient);
-        // The log posterior is concave. Long steps are shortened, because its quadratic
-        // approximation is good near by only.
+        // The log posterior is concave. Long steps are shortened, because the quadratic
+        // approximation is good only near the current point.
         let length = step.iter().map(|s| s.abs()).fold(0.0, f64::max);
         let shrink = if length > 2.0 { 2.0 / length } else { 1.0 };
         b.iter_mut().zip(&step).for_each(|(b, s)| *b += shrink * s);

@@ -72,7 +72,7 @@ pub(crate) struct JuryView {
 }
 
 impl JuryView {
-    /// The view of a jury with these evaluators, with the log's contexts if they include any.
+    /// The view of a jury with these evaluators. It has the log's contexts if the jury has any.
     ///
     /// Directions are those of the log, from which those of the jury may differ.
     pub(crate) fn to(evaluators: &Evaluators, log: &ReviewLog) -> JuryView {

@@ -332,7 +332,7 @@ fn kept_together(duplicates: &DuplicateScores, log: &ReviewLog, most: usize) -> 
 
 /// Deals groups of rows to folds: the largest first, each to the fold with the fewest rows so far.
 ///
-/// The folds' sizes depend on the groups' sizes alone, so that all runs have as many labels.
+/// The folds' sizes depend on the groups' sizes alone, so that all runs have equally many labels.
 fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<Vec<usize>>> {
     units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); folds];

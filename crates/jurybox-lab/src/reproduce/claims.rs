@@ -2,10 +2,10 @@
 //! to truncate the logistic noise, which the paper leaves open.
 //!
 //! Some rules changed after a first full run. Linear growth was first judged by the log-log slope
-//! of the whole regret. Both numbers are printed, and a note says where the two rules disagree.
-//! Slower growth does not contradict an upper bound (`esag-exponent`). An error keeps a bias
-//! whatever other policies' errors are (`error-of-all-samples-stays`). `eval-ucb` at low noise is
-//! judged from its second round on, because its first is a blind draw.
+//! of the whole regret; both numbers are printed, and a note says where the two rules disagree.
+//! Three rules are new. Slower growth does not contradict an upper bound (`esag-exponent`). An
+//! error keeps a bias whatever other policies' errors are (`error-of-all-samples-stays`).
+//! `eval-ucb` at low noise is judged from its second round on, because its first is a blind draw.
 //!
 //! Some claims blame an error on learning from all samples. They are compared with a policy that
 //! learns from random picks alone; if that policy does no better, the claim holds and says little.
@@ -79,7 +79,7 @@ fn linear_claim(
     }
 }
 
-/// Weakens a reproduced claim to "says little" if random picks show the same.
+/// Weakens a reproduced claim to "says little" if `too` is set; its note then says `why`.
 fn but_chance_does_too(claim: PaperClaim, too: bool, why: String) -> PaperClaim {
     if !too || claim.finding != Finding::Reproduced {
         return claim;

@@ -128,7 +128,8 @@ pub(super) fn judge_at_most(slope: Interval, exponent: f64) -> Finding {
 }
 
 /// The finding on a bound, from its ratios to the measured regret and to the regret of random
-/// picks, in several settings. A ratio below 1 contradicts the bound.
+/// picks, in several settings. A ratio to the measured regret below 1 contradicts the bound. If all
+/// ratios to the regret of random picks are 1 or more, the bound says little.
 pub(super) fn judge_bound(of_measured: &[f64], of_chance: &[f64]) -> Finding {
     if of_measured.iter().any(|ratio| *ratio < 1.0) {
         Finding::NotReproduced

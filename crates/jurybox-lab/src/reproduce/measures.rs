@@ -46,8 +46,8 @@ impl FinishedExperiment {
         self.slope(label, |track, i| track.relative_regret[i])
     }
 
-    /// The growth exponent from round 0.24 T over 0.48 T to 0.96 T, which are checkpoints, for T
-    /// rounds in a run.
+    /// The growth exponent of the regret over rounds 0.24 T, 0.48 T and 0.96 T, which are
+    /// checkpoints, for T rounds in a run.
     pub(super) fn growth(&self, label: &str) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let rounds = self.experiment.setting.rounds;

@@ -3,7 +3,8 @@
 //! "The paper" is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations". A [`Plan`] names
 //! parts and sizes; [`reproduce`] returns a [`ReproductionReport`]. Where the paper is silent, K is
 //! 10 (the appendix's value), the ratio is 1 for Figs. 1a to 1c, and T is 10,000. Logistic noise is
-//! cut so that scores stay between 0 and 1, and cut symmetrically too in Figs. 1a to 1c.
+//! truncated so that scores stay between 0 and 1, and symmetrically too for Figs. 1a to 1c and the
+//! horizons.
 
 mod claims;
 mod data;
@@ -76,7 +77,8 @@ impl Plan {
         self.size(SIMULATED, SIMULATED_QUICKLY).rounds
     }
 
-    /// The size of a part with the given sizes, unless the plan sets runs or rounds.
+    /// The size of a part, from its full and its quick size. Runs and rounds that the plan sets
+    /// replace those of the part.
     pub(crate) fn size(&self, full: Size, quick: Size) -> Size {
         let own = if self.quick { quick } else { full };
         Size { runs: self.runs.unwrap_or(own.runs), rounds: self.rounds.unwrap_or(own.rounds) }
@@ -207,7 +209,7 @@ mod tests {
     use super::data::{CONTENT_EVALUATORS, JESTER_EVALUATORS};
     use super::*;
 
-    /// The runs and rounds of a plan hold in the parts on real data.
+    /// The runs and rounds of a plan also apply to the parts on real data.
     #[test]
     fn tables_and_jester_have_the_runs_and_rounds_that_were_asked_for() {
         let folder = tempfile::tempdir().unwrap();

@@ -19,9 +19,9 @@ use rayon::prelude::*;
 /// Prefix of the ids of claims that are not judged by intervals.
 pub(super) const THEOREM: &str = "theorem-";
 
-/// Adds the claim on Theorem 1, and for the identity link that on Theorem 2. A claim has the least
-/// ratio, over all runs of a setting, of the bound to the policy's measured regret. It has the
-/// least ratio to the regret of random picks too.
+/// Adds the claim on Theorem 1, and for the identity link that on Theorem 2. A claim states the
+/// least ratio, over all runs of a setting, of the bound to the policy's measured regret, and the
+/// least ratio to the regret of random picks.
 pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&FinishedExperiment]) {
     let (form, glm) = if link == Link::Identity { ("linear", "") } else { ("logistic", "glm-") };
     let mut under = |number: u8, name: &str, bound: &dyn Fn(&Problem, u64) -> f64| {

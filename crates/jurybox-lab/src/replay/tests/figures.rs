@@ -114,7 +114,8 @@ fn no_single_evaluator_is_the_best_where_all_is_picked() {
     assert!(!outcome.to_table().contains("best-single("), "{}", outcome.to_table());
 }
 
-/// The difference of two policies with the same picks is zero, marked, and not certain.
+/// The difference of two policies with the same picks is zero and marked, but its interval has a
+/// width.
 #[test]
 fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
     let log = world(100, 0.5, 3);

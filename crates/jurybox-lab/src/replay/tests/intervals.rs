@@ -46,8 +46,8 @@ fn intervals_over_runs_cover_draws_and_order() {
 
 /// Over many files from `make`, for each entrant: its name; the coverage (share of intervals that
 /// hold the mean over files) of the best share and of the difference to the first policy; and the
-/// width of the latter over the exact one. Leaves out the first policy, `uniform`, `best` and the
-/// best single evaluator.
+/// mean width of the difference's intervals over the width of the exact one. Leaves out the first
+/// policy, `uniform`, `best` and the best single evaluator.
 fn over_files(
     files: u64,
     make: &dyn Fn(u64) -> ReviewLog,
@@ -168,8 +168,8 @@ fn few_rows_of_the_rarer_reward_are_a_warning() {
 }
 
 /// Files on which nearly every pick is right: few folds have a miss, and intervals must allow for
-/// one. Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests
-/// (binomial).
+/// one. With 60 intervals of 95%, it happens less than once in 1,000 tests that 50 or fewer hold
+/// the truth (binomial).
 #[test]
 fn shares_near_one_are_not_exact() {
     let yes_no = |file: u64| {
@@ -183,7 +183,7 @@ fn shares_near_one_are_not_exact() {
             (0..60).map(|file| share(&run(&yes_no(file), &ask(k)), "average")).collect();
         let truth = found.iter().map(|share| share.mean).sum::<f64>() / 60.0;
         let exact = found.iter().filter(|share| share.mean == 1.0).count();
-        assert!(exact > 20 && truth > 0.8 && truth < 1.0, "the world does not show it: {exact} {truth}");
+        assert!(exact > 20 && truth > 0.8 && truth < 1.0, "the files are unsuited: {exact} {truth}");
         let held = found.iter().filter(|share| share.low <= truth && truth <= share.high).count();
         assert!(held > 50, "{k}: {held} of 60 hold {truth}");
         assert!(found.iter().all(|share| share.half_width() > 0.0));

@@ -1,7 +1,7 @@
-//! A review desk: fifty posts an hour, five of them looked at, four classifiers of which nobody
-//! knows who is any good.
+//! A review queue of fifty posts an hour, five of which are reviewed. Four classifiers score them;
+//! nobody knows how good each classifier is.
 //!
-//! `cargo run --release -p jurybox --example desk`
+//! `cargo run --release -p jurybox --example review_queue`
 #![expect(clippy::print_stdout, reason = "an example talks")]
 
 use jurybox::rand::SeedableRng;
@@ -13,15 +13,15 @@ fn main() -> Result<(), Error> {
     let mut chance = ChaCha8Rng::seed_from_u64(1);
     let mut normal = || -> f64 { StandardNormal.sample(&mut chance) };
 
-    // The jury is told the names of its evaluators and nothing else.
+    // The jury gets the names of its evaluators and nothing else.
     let mut jury = Jury::new(&Spec::default(), Evaluators::new(["sharp", "fair", "vague", "blind"])?)?;
     let noise = [0.3, 1.0, 3.0, f64::INFINITY];
     let mut rng = ChaCha8Rng::seed_from_u64(7);
 
     let (mut caught, mut at_random) = (0.0, 0.0);
     for hour in 0..100 {
-        // Each post has some harm in it, and each classifier a noisy view of that; the last one
-        // sees only noise.
+        // Each post has some harm. Each classifier sees it with noise; the last one sees only
+        // noise.
         let harm: Vec<f64> = (0..50).map(|_| normal().exp()).collect();
         let mut table = Vec::new();
         for &h in &harm {
@@ -30,7 +30,7 @@ fn main() -> Result<(), Error> {
             }
         }
 
-        // Five posts are picked. A person looks at each of them, and says how harmful it was.
+        // Five posts are picked. A person reviews each, and the reward is its harm.
         let scores = jury.scores(&table)?;
         for pick in jury.round(&scores, hour, 5, &mut rng)? {
             let verdict = harm[pick.item];
