@@ -86,8 +86,8 @@ impl EvaluatorChange {
         Ok(change)
     }
 
-    /// Gives a jury the evaluators of a table of past rows, which may lack some of the jury's.
-    /// Contexts of the table are ignored if the jury has none.
+    /// Gives a jury the evaluators of a table of past rows. The table may lack evaluators of the
+    /// jury. Contexts of the table are ignored if the jury has none.
     ///
     /// ```
     /// use jurybox::{Evaluator, Evaluators, Jury};

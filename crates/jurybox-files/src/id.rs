@@ -4,7 +4,7 @@
 //! - Points in time become ISO 8601. `2026-03-01 09:30:00`, `2026-03-01T09:30:00.000` and a Parquet
 //!   timestamp are one id.
 //! - Whole numbers lose a `.0`, which pandas adds if another cell of the column is empty.
-//! - `True` and `TRUE` become `true`; likewise `false`.
+//! - `True` and `TRUE` become `true`; `False` and `FALSE` become `false`.
 //! - Other text is kept, without blanks around it.
 //!
 //! Doubles of 2^53 and more in magnitude are refused: one such double may stand for several ids.

@@ -120,7 +120,7 @@ impl SourceTally {
     /// Moves the counts out of a batch.
     pub(crate) fn take(&mut self, batch: &mut Batch) {
         // Line positions count from the beginning of the unit, the part of a source that one thread
-        // parses. Row positions count from the batch.
+        // parses. Row positions count from the start of the batch.
         let before = if batch.starts_lines { 0 } else { self.rows };
         let (tallies, late) = (std::mem::take(&mut batch.tallies), std::mem::take(&mut batch.late));
         self.add(SourceTally { rows: batch.rows as u64, tallies, late }, before);

@@ -39,7 +39,7 @@ pub struct StateMemory {
     /// The latest time of a round that was dropped to make room. Whether the verdicts on its picks
     /// were learnt is no longer known.
     forgotten: Option<u64>,
-    /// Whether the evaluators were found by rule: all numeric columns of the first table.
+    /// Whether the evaluators were found by rule, among the columns of the first table.
     #[serde(default)]
     by_rule: bool,
     /// The verdicts that were learnt from tables, oldest first. Each has two hashes: of its id, and

@@ -28,7 +28,7 @@ pub enum SurveyScope {
     EveryRow,
 }
 
-/// The number of rows that [`survey`] has read.
+/// The size of a table, and of the part of it that [`survey`] has read.
 ///
 /// ```
 /// let seen = jurybox_files::SurveySize::default();

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// A table of rows in one or more files, or in memory.
 ///
 /// Its columns are those of all sources together. Where a source lacks a column, its cells are
-/// missing. [`warnings`](Table::warnings) says so if the column has a role.
+/// missing. [`warnings`](Table::warnings) says so if the column is read for its role.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, ScanRequest};

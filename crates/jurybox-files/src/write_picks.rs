@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Picking {
-    /// Writes the picks, best first, with all columns of their rows. The ending of the file name
+    /// Writes the picks in their order, with all columns of their rows. The ending of the file name
     /// gives the format, otherwise `layout`.
     ///
     /// With `all`, writes a log: every row in the order of the table with its pick probability.
@@ -104,7 +104,7 @@ impl Picking {
         Ok(())
     }
 
-    /// The picks as JSON objects, best first, with the column names that [`write`](Self::write)
+    /// The picks as JSON objects in their order, with the column names that [`write`](Self::write)
     /// uses.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
         Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
@@ -115,8 +115,8 @@ impl Picking {
         self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
     }
 
-    /// The rows of the picks, best first, one output each. Reads only these rows if their sources
-    /// allow it, and the whole table otherwise.
+    /// The rows of the picks in their order, one output each. Reads only these rows if their
+    /// sources allow it, and the whole table otherwise.
     fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let places = self.places();
         let by_number = |row: u64| {

@@ -43,7 +43,7 @@ fn amounts(rng: &mut ChaCha8Rng, row: &mut Vec<f64>) -> f64 {
     if r + normal(rng) > 1.81 { (r + normal(rng)).exp() } else { 0.0 }
 }
 
-/// The simulations in which a report warns that the intervals of weights are too narrow.
+/// Simulations in which the intervals of weights are too narrow, as the report warns.
 const WARNED: [&str; 2] = ["marks from 0 to 4, one in twelve above 0", "amounts, most of them 0"];
 
 const WORLDS: [ReportSimulation; 13] = [

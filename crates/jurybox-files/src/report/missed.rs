@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// Maximum probability that the bound is ever too low.
 const RISK: f64 = 0.05;
-/// Number of standard deviations from which on a lack of verdicts is not taken for chance.
+/// Number of standard deviations from which on too few or too many verdicts are not due to chance.
 const CHANCE: f64 = 4.0;
 
 /// The rewards found and possibly missed, for rewards between 0 and 1 in a table with the
