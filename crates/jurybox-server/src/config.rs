@@ -183,8 +183,7 @@ const LONGEST_DAYS: u32 = 36_500;
 const FASTEST_AGEING: f64 = 1e6;
 
 impl Config {
-    /// Warnings for changing `before` into this configuration: one for each removed
-    /// evaluator.
+    /// Warnings for changing `before` into this configuration: one for each removed evaluator.
     #[must_use]
     pub fn warnings_after(&self, before: &Config) -> Vec<String> {
         let left = before.evaluators.names().filter(|name| self.evaluators.position(name).is_none());

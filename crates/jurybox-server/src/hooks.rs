@@ -61,7 +61,7 @@ pub struct Webhook {
     pub next_try: i64,
     /// The reason of the last failure.
     pub why: Option<String>,
-    /// Whether it was switched off after failing for too long.
+    /// Whether it was switched off, for example after failing for too long.
     pub off: bool,
     /// The last entry of the queue's log.
     pub head: u64,

@@ -39,8 +39,8 @@ pub(crate) struct Worker {
     bell: SyncSender<WriterMessage>,
     busy: bool,
     rests_until: Instant,
-    /// A jury of a new fold that could not be installed or was stale at once. It can still rank, as
-    /// the model of the entry up to which it was folded.
+    /// The jury of a new fold whose learner could not be installed or was stale at once. It can
+    /// still rank, as the model of the entry up to which the log was folded.
     spare: Option<(u64, Box<Jury>)>,
     /// The learner's mark when the present model was made; none if a new ranking is due whatever
     /// the mark is.

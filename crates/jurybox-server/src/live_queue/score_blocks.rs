@@ -11,7 +11,8 @@ const ROWS: usize = 4096;
 pub(crate) const OPEN: u8 = 1;
 /// Flag: a review slot of the item is free, so that it can be claimed.
 pub(crate) const FREE: u8 = 2;
-/// Flag: the item's position is in the ranking's set of newcomers, not in its sorted order.
+/// Flag: the item belongs to the ranking's set of newcomers. Its place in the sorted order, if it
+/// has one, is ignored.
 pub(crate) const IN_SET: u8 = 4;
 
 /// Items with ascending numbers. A clone shares the columns until either changes.

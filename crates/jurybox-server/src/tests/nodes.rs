@@ -108,7 +108,7 @@ fn a_revision_that_comes_while_the_log_is_folded_again_is_not_missed(kind: Kind)
     aside.rollback();
     life.ask(revise("w2", "v2", "x4")).unwrap();
     life.writer.install_learner(folded).unwrap();
-    assert!(life.writer.replica.learner.is_stale(), "the second revision is not in it");
+    assert!(life.writer.replica.learner.is_stale(), "the fold lacks the second revision");
     life.writer.refold_if_stale().unwrap();
     assert_eq!(life.writer.replica.learner.epoch(), 2);
     assert!(!life.writer.replica.learner.is_stale());

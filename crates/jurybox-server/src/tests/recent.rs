@@ -87,7 +87,7 @@ fn work_is_told_in_order_with_its_times(kind: Kind) {
             && recent_verdicts[1].claimed.is_none()
     );
     assert_eq!((recent_verdicts[0].decides, recent_verdicts[0].tags["golden"].as_str()), (Some(1.0), "yes"));
-    assert_eq!(queue.recent_verdicts(1).unwrap().0[0].reviewer, "bob", "the last ones");
+    assert_eq!(queue.recent_verdicts(1).unwrap().0[0].reviewer, "bob", "only the latest verdict");
     assert_eq!((skipped.len(), skipped[0].reason.as_str()), (1, "no"));
     assert_eq!(queue.arrivals(2).unwrap().len(), 2);
 }

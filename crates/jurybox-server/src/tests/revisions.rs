@@ -126,7 +126,7 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     let next = claim(&mut life, "bob", 1).remove(0);
     assert_eq!(next.item, "x74", "the best free item");
     let seen = life.writer.replica.learner.jury().seen();
-    assert_eq!(seen.used + seen.ignored_rewards, 4, "they were learnt from");
+    assert_eq!(seen.used + seen.ignored_rewards, 4, "four items were learnt");
     // Opening the queue again and folding its log give the same.
     let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
     let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
