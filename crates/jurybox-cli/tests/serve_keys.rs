@@ -179,7 +179,7 @@ fn a_key_is_for_its_queues_and_can_be_taken_away() {
         listed && line.starts_with("only-one  read,write  one  created 2") && line.contains("  last used 2"),
         "{line}"
     );
-    assert!(!key(&["add", "only-one", "--role", "read"]).0, "names are used once");
+    assert!(!key(&["add", "only-one", "--role", "read"]).0, "a name in use is refused");
     assert!(key(&["revoke", "only-one"]).0 && !key(&["revoke", "only-one"]).0);
     // Without its last key the server is closed, to this machine too and after a restart.
     let refused = once_known(|| ask("GET", "/v1/queues", ""), |answer| answer.status == 401);
@@ -439,6 +439,6 @@ fn no_secret_is_told() {
     for file in files.filter(|path| path.is_file()) {
         let bytes = std::fs::read(file).unwrap();
         let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-        assert!(!found, "a secret is kept as a hash alone");
+        assert!(!found, "only the hash of a secret is stored");
     }
 }

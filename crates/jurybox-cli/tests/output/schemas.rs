@@ -205,7 +205,7 @@ fn every_document_is_what_its_schema_says() {
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    assert_eq!(seen, described, "documents that were made, and schemas");
+    assert_eq!(seen, described, "documents and schemas differ");
 }
 
 /// A log of sixty rounds of four rows. In each round one row, in turn, has a verdict. Every row has
