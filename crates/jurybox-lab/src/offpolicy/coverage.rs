@@ -3,8 +3,8 @@
 //! The log picks the K items with the highest scores of one mediocre evaluator. With probability
 //! eps it picks K random items in a round instead. Unpicked rows carry no probability, unless
 //! `all_carry` is set. The target is a better, fixed mix of the evaluators, or a policy that learns
-//! from the log. The truth is its reward per pick on fresh rounds. A learner is given fresh rounds
-//! at the state that it has in each round of the log.
+//! from the log. The truth is the target's reward per pick on fresh rounds. A learner picks from
+//! fresh rounds in each state that it has along the log.
 //!
 //! [`RewardLaw::Curve`] is a curve in what the scores measure, so that the linear model of the
 //! doubly robust estimate (DR) is wrong.

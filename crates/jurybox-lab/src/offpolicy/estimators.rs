@@ -2,8 +2,8 @@
 //!
 //! For item i of a round, `pi_i` is the target's inclusion probability and `p_i` the logged one.
 //! `w_i = pi_i / p_i` is the weight of a reviewed item and `r_i` its reward. `m_i` is the item's
-//! expected reward by a regression on other rounds (cross-fitting). Sums of `pi` are over all items, sums with `w`
-//! over reviewed items. `N = sum pi_i` is the number of the target's picks.
+//! expected reward by a regression on other rounds (cross-fitting). Sums of `pi` are over all
+//! items, sums with `w` over reviewed items. `N = sum pi_i` is the number of the target's picks.
 //!
 //! - **Inverse propensity scoring** (IPS), `sum w r / N` (Horvitz and Thompson 1952): unbiased if
 //!   every p is right, and positive wherever pi is. Its intervals are wide.
@@ -16,8 +16,8 @@
 //!   (truncated importance sampling, Ionides 2008). Its bias is at most the share of the picks that
 //!   is clipped away, times the range of the rewards.
 //! - **Bounds** (worst case, Manski 1990), `low + sum min(w, c)(r - low) / N` and
-//!   `high - sum min(w, c)(high - r) / N`, where picks without support in the log have the lowest or
-//!   highest possible reward.
+//!   `high - sum min(w, c)(high - r) / N`, where picks without support in the log have the lowest
+//!   or highest possible reward.
 //!
 //! Intervals of rewards are Student's over rounds, widened by the largest influence of one more row
 //! ([`MaxInfluence`]).

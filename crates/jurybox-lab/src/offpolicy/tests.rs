@@ -97,8 +97,9 @@ fn the_horizon_is_the_logs() {
     assert_eq!(both.rounds, 60);
 }
 
-/// `eps-greedy` learns from explored picks only, and `exp4p` from the bonus of whole rounds. Both
-/// are known if every row carries a probability; otherwise there is a reason instead of a figure.
+/// `eps-greedy` learns from explored picks only, and `exp4p` from the bonus of whole rounds.
+/// Explored picks and bonus are known if every row carries a probability; otherwise there is a
+/// reason instead of a figure.
 #[test]
 fn policies_that_learn_from_receipts_get_them_or_are_named() {
     let (complete, _) = log(4, 300, 2, 0.5, true);
