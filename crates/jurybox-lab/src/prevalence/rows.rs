@@ -266,8 +266,8 @@ impl PrevalenceRows {
     /// The largest shortfall of `stand_for` below the number of all rows that is still chance, for
     /// a number of standard deviations.
     ///
-    /// A row with an empty probability counts with the average variance of the picks. The picks
-    /// alone would not do, because few picks also seem to vary little.
+    /// A row with an empty probability counts with the average variance of the picks. The variance
+    /// of the picks alone would not do, because it is too small if there are too few picks.
     fn chance_of_few(&self, stand_for: f64, deviations: f64) -> f64 {
         let picked = self.probabilities.iter().zip(&self.picked).filter(|(_, picked)| **picked);
         let average = picked.map(|(p, _)| (1.0 - p) / (p * p)).sum::<f64>() / stand_for;
