@@ -198,8 +198,8 @@ impl CumulativeSums {
         }
     }
 
-    /// The sum of each half over its runs, up to a share of the half's labels. The share is that of
-    /// `labels` in a run on all rows.
+    /// The sum of each half over its runs, up to a share of the half's labels. The share is
+    /// `labels` over the number of labels in a run on all rows.
     fn of_halves(&self, labels: usize) -> Vec<f64> {
         let of_run = self.runs.first().map_or(0, |run| run.len() - 1).max(1);
         let up_to = |run: &Vec<f64>| {

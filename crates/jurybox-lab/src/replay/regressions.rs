@@ -9,10 +9,11 @@
 //! labels are equal, rows are ranked by the sum of their standardised scores.
 //!
 //! *Logistic:* `log-odds(y) = c + b·z` for standardised scores z, where y says whether the reward
-//! is high. High is the higher of two rewards, or else above the median of the labels so far. The
-//! intercept c is not penalised. The prior is `b ~ N(1.5 d, I)`, where all entries of d are equal
-//! and `d·z` has variance one. The mode is found by Newton's method with shortened steps. While all
-//! labels are equal, rows are ranked by the sum of their standardised scores.
+//! is high: the higher one if there are two different rewards, else any above the median of the
+//! labels so far. The intercept c is not penalised. The prior is `b ~ N(1.5 d, I)`, where all
+//! entries of d are equal and `d·z` has variance one. The mode is found by Newton's method with
+//! shortened steps. While all labels are equal, rows are ranked by the sum of their standardised
+//! scores.
 
 use super::ReviewLog;
 use super::pickers::{CandidateRows, PickRequest, PickedPosition, RowPicker, highest};
