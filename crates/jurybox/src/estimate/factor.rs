@@ -51,7 +51,8 @@ pub enum NotIdentified {
     /// Fewer than three evaluators: one covariance does not determine two loadings.
     #[error("{0} evaluators are too few to tell noise from signal without labels; three are the least")]
     TooFewEvaluators(usize),
-    /// Too few items that pairs of evaluators both scored.
+    /// Fewer than three pairs of evaluators with varying scores have at least three items in
+    /// common.
     #[error("too few items scored by several evaluators so far")]
     TooFewItems,
     /// The scores do not covary beyond chance, or fewer than three evaluators share a factor.
@@ -158,9 +159,9 @@ fn minimum_residual(correlation: &Symmetric) -> Vec<f64> {
 ///
 /// There are two algorithms because each fails in some cases (tested). For two evaluators with
 /// correlation 0.5, [`minimum_residual`] finds loadings 1 and 0.5, one of many solutions. EM starts
-/// from equal loadings and stays there, with 0.71 each: the even choice without labels. [`Factor`]
-/// refuses such cases. It uses [`minimum_residual`] because EM converges slowly: after 100 steps it
-/// is still off by more than 0.01 for loadings 0.95, 0.7 and 0.3.
+/// from equal loadings and keeps them equal, with 0.71 each at the end: the even choice without
+/// labels. [`Factor`] refuses such cases. It uses [`minimum_residual`] because EM converges slowly:
+/// after 100 steps it is still off by more than 0.01 for loadings 0.95, 0.7 and 0.3.
 pub(crate) fn one_factor(correlation: &Symmetric, least_noise: f64) -> (Vec<f64>, Vec<f64>) {
     let width = correlation.order();
     let sums: Vec<f64> = (0..width).map(|i| (0..width).map(|j| correlation.get(i, j)).sum()).collect();

@@ -1,9 +1,10 @@
 //! Search for the piece of a piecewise function that contains a number, by a grid and bisections
 //! without unpredictable branches.
 //!
-//! A uniform grid over the knots gives the first piece to try. As many bisections as the fullest
-//! cell needs find the rest. One monotone function assigns numbers and knots to cells, so the
-//! answer is exactly the number of knots at or below, whatever the rounding.
+//! A uniform grid over the knots gives the first piece to try. Bisections lead from there to the
+//! right piece, as many as the fullest cell needs. One monotone function assigns numbers and knots
+//! to cells, so the answer is exactly the count of knots at or below the number, whatever the
+//! rounding.
 
 /// The maximum number of pieces: an index fits in a byte, and the compiler knows that it is in
 /// bounds.

@@ -1,10 +1,11 @@
 //! The likelihood equation of a gain a, `sum m r g(a r) + lambda a = product`, and its root. Here g
-//! is the link, and m is the mass of a node, a point r that represents rewards.
+//! is the link, and `product` is the sum of rewards times scores. A node is a point r that
+//! represents rewards, with mass m.
 //!
 //! The left side is the same function of a for all evaluators that scored the same examples. Points
-//! computed for one root are therefore starting points for the next. For small rewards, g is
-//! replaced by its Taylor series at 0. Their sum is then a polynomial in a, and only the larger
-//! rewards need evaluations of g.
+//! computed for one root are therefore starting points for the next. For small rewards and gains up
+//! to `NEAR`, g is replaced by its Taylor series at 0. Their sum is then a polynomial in a, and
+//! only the larger rewards need evaluations of g.
 
 use super::rewards::{Node, Rewards};
 use crate::link::Link;
@@ -253,7 +254,7 @@ impl Derivatives {
         let (here, there) = (self.inverse_series(), other.inverse_series());
         let unit = 1.0 / (other.value - self.value);
         let (from_here, from_there) = (product - self.value, product - other.value);
-        // Divided differences over the left side's value here, four times, and there, four times.
+        // Divided differences in which each of the two points is repeated four times.
         let mut differences: [f64; 8] = std::array::from_fn(|i| if i < 4 { here[0] } else { there[0] });
         let (mut result, mut factor) = (here[0], 1.0);
         for order in 1..8 {

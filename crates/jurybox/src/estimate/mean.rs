@@ -1,5 +1,5 @@
-//! The running mean of all scores, of picked items and others, which `esag` uses (Alg. 2 of "Top K
-//! Ranking for Multi-Armed Bandit with Noisy Evaluations", Lemma "error alpha linear").
+//! The running mean of all scores, whether their items were picked or not. `esag` uses it (Alg. 2
+//! of "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations", Lemma "error alpha linear").
 
 use super::{Statistic, are_means, are_whole_counts, selected};
 use crate::kernel;

@@ -34,10 +34,10 @@ pub struct Mle {
     products: Vec<f64>,
     /// Rewards of the examples that every evaluator scored.
     complete: Rewards,
-    /// Count, sum and squares of the rewards of the other examples.
+    /// Count, sum and sum of squares of the rewards of the other examples.
     incomplete: Rewards,
-    /// Per evaluator, rewards of the incomplete examples that it scored. Empty while there are
-    /// none.
+    /// Per evaluator, rewards of the incomplete examples that it scored. May be empty while no
+    /// example is incomplete.
     partial: Vec<Rewards>,
 }
 
@@ -97,7 +97,8 @@ impl Mle {
         equation.share(&self.complete, reach);
         let [level, slope, ..] = self.link.derivatives([0.0]).map(|[d]| d);
         alpha.resize(self.products.len(), 0.0);
-        // The outermost roots come first: all others then lie between known points.
+        // The outermost roots come first: if no score is missing, all others then lie between known
+        // points.
         let outermost = [
             self.products.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)),
             self.products.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)),
@@ -148,7 +149,7 @@ impl Statistic for Mle {
         let grows = columns.contains(&None);
         if !self.partial.is_empty() || grows {
             let none = Rewards::new(binned);
-            // `partial` is empty while no score is missing.
+            // `partial` may be empty.
             let own = |from: &Option<usize>| from.and_then(|from| self.partial.get(from)).unwrap_or(&none);
             out.partial = columns.iter().map(|from| own(from).clone()).collect();
             out.incomplete = self.incomplete.clone();
@@ -227,7 +228,7 @@ mod tests {
         assert!(worst > 0.0);
     }
 
-    /// Rewards in other units give the same gains, in these units.
+    /// Rewards in other units give the same gains once these are converted back.
     #[test]
     fn the_scale_of_the_rewards_does_not_matter() {
         for link in [Link::Logistic, Link::Probit] {

@@ -1,8 +1,8 @@
 //! Mergeable statistics, of which the states of policies are made.
 //!
 //! Each takes memory that does not grow with the number of rounds, or only with its logarithm. Two
-//! statistics merge, in any order, into the statistic of both data sets, up to rounding. This makes
-//! late rewards, many threads and many machines one computation.
+//! statistics merge, in any order, into the statistic of both data sets, up to rounding. So late
+//! rewards, many threads and many machines need no special treatment.
 
 mod factor;
 pub(crate) mod grid;
@@ -54,7 +54,7 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
     fn merge(&mut self, other: &Self);
 
     /// The statistic with its evaluators in other columns. `columns` has the old column of each new
-    /// one, or none for a new evaluator. Other evaluators are dropped.
+    /// one, or none for a new evaluator. Evaluators that are not in `columns` are dropped.
     #[must_use]
     fn with_columns(&self, columns: &[Option<usize>]) -> Self;
 

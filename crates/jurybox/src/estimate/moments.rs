@@ -174,7 +174,7 @@ impl Moments {
     }
 
     /// The moments after filling missing scores of the evaluators `silent` with 0, over `items`
-    /// items. All present scores of such an evaluator must be one value.
+    /// items. All present scores of such an evaluator must be equal.
     pub(crate) fn with_silence(&self, silent: &[usize], items: f64) -> Moments {
         let (width, mut whole) = (self.evaluators(), self.clone());
         for &j in silent {

@@ -31,7 +31,7 @@ type BinSums = [f64; 5];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     link: Link,
-    /// Per evaluator: sum of phi^2, and below the number of scores.
+    /// Per evaluator: the sum of phi^2 (`square`) and the number of scores (`count`).
     square: Vec<f64>,
     count: Vec<u64>,
     bins: Vec<(u16, Vec<BinSums>)>,

@@ -1,4 +1,5 @@
-//! Normal scores (van der Waerden): ranks as normal quantiles, a monotone change of scale.
+//! Normal scores by the rankit formula (Bliss 1967): ranks as normal quantiles, a monotone change
+//! of scale.
 //!
 //! The normal score of a number with middle rank `rank` among n is `Phi^-1((rank - 1/2) / n)`,
 //! where Phi is the normal distribution function. A monotone transformation of an evaluator's
@@ -16,13 +17,13 @@ pub(crate) struct NormalScore {
     /// At each knot, its normal score and the increase to the next knot.
     pieces: Vec<[f64; 2]>,
     grid: Grid,
-    /// The standard deviation of the quantiles before they were scaled to 1; smaller where many
-    /// numbers tie. See [`distinct`](Self::distinct).
+    /// How much the numbers differ: see [`distinct`](Self::distinct).
     distinct: f64,
 }
 
-/// Least distance between knots in normal score. The tails, where picks are made, are as fine as
-/// the middle. 2,000 different numbers have at most 80 knots (tested).
+/// Each knot but the last is at least this far above the one before, in quantiles before scaling.
+/// The tails, where picks are made, are as fine as the middle. About 2,000 different numbers have
+/// at most 80 knots (tested).
 const STEP: f64 = 0.1;
 
 /// The standard deviation of the quantiles of `count` numbers of which one is larger and the others
@@ -71,9 +72,10 @@ impl NormalScore {
         curve
     }
 
-    /// How much the numbers differ from each other. It is almost 1 if all are different, and about
-    /// a quarter if one in a hundred differs from the rest. Equal numbers count as if one more,
-    /// different number followed, because a few of them prove little.
+    /// How much the numbers differ from each other. It is almost 1 if many numbers are all
+    /// different, and about a quarter if one in a hundred differs from the rest. It is at least the
+    /// value for as many equal numbers and a different one, because a few equal numbers prove
+    /// little.
     pub(crate) fn distinct(&self) -> f64 {
         self.distinct
     }
@@ -157,8 +159,8 @@ impl Quantiles {
             self.known.clear();
             self.known.resize(2 * total as usize + 1, f64::NAN);
         }
-        // For integer counts the middle of a run of ties is a multiple of 1/2. The distribution is
-        // symmetric.
+        // For integer counts the middle of a run of ties is a multiple of 1/2. By symmetry, the
+        // mirrored quantile has the opposite sign.
         let at = (2.0 * below) as usize;
         if self.known[at].is_nan() {
             let quantile = normal::quantile(below / total);

@@ -81,8 +81,8 @@ impl Pulse {
         let usable = |j: usize| count[j] >= LEAST_SCORES && spread[j] > 1e-18 * count[j] * mean[j] * mean[j];
         let scale: Vec<f64> =
             (0..width).map(|j| if usable(j) { (count[j] / spread[j]).sqrt() } else { 0.0 }).collect();
-        // Sums of each standardised score times the mean of the others' in its row, and of the
-        // squares of that mean.
+        // Per evaluator: the sum of its standardised score times the mean of the others in the same
+        // row, and the sum of the squares of this mean.
         let (mut product, mut others) = (vec![0.0; width], vec![0.0; width]);
         let all_usable = scores.is_complete() && width > 1 && scale.iter().all(|scale| *scale > 0.0);
         let mut own = vec![0.0; width];

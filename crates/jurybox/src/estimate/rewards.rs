@@ -1,11 +1,12 @@
 //! The distribution of rewards in constant memory, for the maximum likelihood estimate (`mle`) of a
 //! history of any length.
 //!
-//! In the likelihood equation rewards r enter only through `sum r g(a r)`, where g is the link and
-//! a the gain. This is the same function of a for every evaluator. The rewards are kept in bins,
-//! four per octave, each with its count and first three moments. A bin is the leading bits of a
-//! number, so any scale and sign fits. Two points with the same moments then represent all rewards
-//! of a bin. The error is of fourth order in the bin's relative half-width of at most 1/8.
+//! Besides the sums of rewards times scores, the likelihood equation has rewards r only in `sum r
+//! g(a r)`, where g is the link and a the gain. This is the same function of a for all evaluators
+//! that scored the same examples. The rewards are kept in bins, four per octave, each with its
+//! count and first three moments. A bin is the leading bits of a number, so any scale and sign
+//! fits. Two points with the same moments then represent all rewards of a bin. The error is of
+//! fourth order in the bin's relative half-width of at most 1/8.
 
 use super::{MOST_COUNTED, is_count, is_sum, is_sum_of_squares};
 use crate::scores::LIMIT;
@@ -141,7 +142,7 @@ pub(crate) fn bin_centre(key: u16) -> f64 {
     f64::from_bits((u64::from(key) << 50) | (1 << 49))
 }
 
-/// Whether a valid reward can lie in a bin.
+/// Whether a valid reward can lie in this bin.
 pub(crate) fn is_usable_bin(key: u16) -> bool {
     bin_centre(key).abs() <= 2.0 * LIMIT
 }

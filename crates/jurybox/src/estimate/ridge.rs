@@ -48,7 +48,7 @@ impl Ridge {
         }
     }
 
-    /// Adds one item's scores on the scale of g^-1 (NaN = missing) and its reward.
+    /// Adds one item's scores, on the scale of g^-1 for link g (NaN = missing), and its reward.
     pub fn learn(&mut self, scores: &[f64], reward: f64) {
         if scores.iter().all(|x| !x.is_nan()) {
             self.complete += 1;
@@ -76,7 +76,7 @@ impl Ridge {
         self.complete.saturating_add(self.incomplete)
     }
 
-    /// The Gram matrix and `sum r x`, scaled up to all examples where scores are missing.
+    /// The Gram matrix and `sum r x`. Entries that miss some examples are scaled up to all of them.
     pub(crate) fn system(&self, gram: &mut Symmetric, products: &mut Vec<f64>) {
         gram.copy_from(&self.gram);
         products.clone_from(&self.products);

@@ -1,12 +1,12 @@
 //! Bottom-k sampling (Cohen and Kaplan 2007): a uniform sample of distinct rows, of limited size,
 //! which merges exactly.
 //!
-//! Every row has a key, a hash of its own numbers, and the sample is the `capacity` rows with the
-//! smallest keys. It depends only on which rows were seen, not on their order or on how they were
-//! split over machines. A key that is among the smallest at the end was so at all times, so the
-//! count of each kept row is exact. Distinct rows are kept with equal probability. The share of
-//! distinct rows with some property has a standard error of at most about `0.5 / sqrt(capacity)`.
-//! It is exact until the sample is full.
+//! Every row has a key, a hash of its own numbers and, if the caller wants, its time. The sample is
+//! the `capacity` rows with the smallest keys. It depends only on which rows were seen, not on
+//! their order or on how they were split over machines. A key that is among the smallest at the end
+//! was so at all times, so the count of each kept row is exact. Distinct rows are kept with equal
+//! probability. The share of distinct rows with some property has a standard error of at most about
+//! `0.5 / sqrt(capacity)`. It is exact until the sample is full.
 //!
 //! A row may have a tag, an integer. Rows that differ only in their tag are different rows. The tag
 //! is saved as one more number at the end, so samples without tags keep their format.
@@ -228,7 +228,7 @@ impl Sample {
     }
 }
 
-/// From this many rows on, sorting all keys is faster than offering one by one.
+/// From this many rows on, merging sorted keys is faster than offering the rows one by one.
 const MANY: usize = 256;
 
 /// The canonical form of a number: rows with equal keys must have equal bytes.
