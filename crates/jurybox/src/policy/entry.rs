@@ -69,8 +69,8 @@ pub struct OptionEntry {
     pub name: &'static str,
     /// The kind of its values.
     pub kind: OptionKind,
-    /// The default, as it would be written; `required` if there is none, and `none` if the option
-    /// can be left out without an equivalent value.
+    /// The default, as it would be written; `required` if the option must be set, and `none` if it
+    /// can be left out but has no fixed default.
     pub default: &'static str,
     /// The valid values.
     pub range: &'static str,

@@ -15,8 +15,9 @@
 //! The paper is "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations".
 //!
 //! **Assumes** scores `phi_j = g(alpha_j r) + noise`, for gain alpha_j and reward r, with a known
-//! link g and independent noise. **Costs** O(J) an example and an item for J evaluators. With a
-//! nonlinear link, a fit also finds a root for each evaluator.
+//! link g and independent noise. **Costs** O(J) an example and an item for J evaluators. Moments
+//! for estimated noise or missing scores cost O(J^2). With a nonlinear link, a fit also finds a
+//! root for each evaluator.
 //!
 //! **Exploration.** eps = T^(-1/3) if `horizon=T` is set, otherwise t^(-1/3) in round t. `scale`
 //! and `power` change it (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), and `eps` fixes it.
@@ -32,8 +33,8 @@ use crate::scores::Scores;
 use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
-/// `lambda` is the ridge of the likelihood, 1/J by default. For the others see the module's
-/// documentation.
+/// `sigma`: noise levels. `lambda`: the ridge of the likelihood, 1/J by default. For the others see
+/// the module's documentation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -262,8 +263,9 @@ impl Policy for EpsGreedy {
 }
 
 impl EpsGreedy {
-    /// Whether the prior of the reward is estimated from the scores of all items. It is not needed
-    /// for explored items, whose rewards have that distribution, nor for a nonlinear link.
+    /// Whether the prior of the reward is estimated from the scores of all items. Not for a
+    /// nonlinear link, and not if only explored items are learnt from, because their rewards have
+    /// the distribution of all.
     fn looks_at_all(&self) -> bool {
         self.samples == Samples::All && self.link == Link::Identity
     }

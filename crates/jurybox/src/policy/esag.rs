@@ -6,20 +6,19 @@
 //! gains are estimated by the mean scores of all items, picked or not, without any reward. The
 //! choice of picks cannot bias them.
 //!
-//! **Assumes** this model without intercept, rewards of positive mean, and independent noise. Its
-//! level is known, or the one-factor model can estimate it. An evaluator with a positive offset is
-//! trusted too much, because its mean counts as signal. The `glm-` form takes the mean of
-//! `g^-1(phi_j)` for the link g. This mean is biased, because noise does not average out through a
-//! curved g^-1.
+//! **Assumes** this model without intercept, rewards of positive mean, and independent noise whose
+//! level is known or can be estimated. An evaluator with a positive offset is trusted too much,
+//! because its mean counts as signal. The `glm-` form takes the mean of `g^-1(phi_j)` for the link
+//! g. This mean is biased, because noise does not average out through a curved g^-1.
 //!
-//! **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): Alg. 2, read
-//! as a running mean, and Theorem 2 (regret of order sqrt(T)). **Costs** O(J) an item for J
-//! evaluators. Moments for estimated noise or missing scores cost O(J^2).
+//! **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy Evaluations"): Alg. 2, with a
+//! running mean, and Theorem 2 (regret of order sqrt(T)). **Costs** O(J) an item for J evaluators.
+//! Moments for estimated noise or missing scores cost O(J^2).
 //!
 //! **Beyond the paper.** With `current_round=true` a round's scores are observed *before* picking
 //! from it, which removes the blind first round. An item with missing scores is ranked by its
-//! posterior mean given the present ones. The variance of its prior comes from the variance of the
-//! scores in rounds where some are missing.
+//! posterior mean given the present ones. With the identity link, the variance of its prior comes
+//! from the variance of the scores in rounds where some are missing; otherwise the prior is flat.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, inverted};
@@ -154,7 +153,7 @@ impl Policy for Esag {
     }
 }
 
-/// Where the signal is a smaller share of the scores' variance, it is rounding error.
+/// A signal that is a smaller share of the scores' variance than this is rounding error.
 const LEAST_SIGNAL: f64 = 1e-9;
 
 impl Esag {
@@ -169,8 +168,8 @@ impl Esag {
                 spread += variance;
             }
         }
-        // If no signal was found, sigma is the standard deviation of the scores, and the difference
-        // is rounding error. The prior is then flat, not of width zero.
+        // Without a signal beyond rounding error the prior is flat, not of width zero. One case:
+        // the one-factor model found no signal, so sigma is the standard deviation of the scores.
         if scale > 0.0 && signal > LEAST_SIGNAL * spread {
             NormalPrior::normal(1.0, signal / scale)
         } else {

@@ -13,8 +13,8 @@
 //! link g, and a positive sum of rewards. There is no regret bound, because the ball ignores that
 //! picks were chosen by their noise. The paper calls the policy a heuristic that does well when
 //! alpha / sigma is large. **In the paper** ("Top K Ranking for Multi-Armed Bandit with Noisy
-//! Evaluations"): Alg. 4, read with one beta and squared norms. **Costs** O(J) an example and an
-//! item for J evaluators.
+//! Evaluations"): Alg. 4, here with one beta and squared norms. **Costs** O(J) an example and an
+//! item for J evaluators. Moments for estimated noise or missing scores cost O(J^2).
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
@@ -165,7 +165,8 @@ fn optimistic(alpha: &[f64], sigma: &[f64], beta: f64, z: &mut Vec<f64>) {
     }
     // With u = beta^2 / lambda: z_j = alpha_j sigma_j^2 / (sigma_j^2 + u). The squared distance
     // from alpha, sum (alpha_j u / (sigma_j^2 + u))^2, grows with u from 0 to ||alpha||^2. Newton's
-    // method on its logarithm in ln u finds beta^2, kept inside a bracket.
+    // method on its logarithm, in ln u and kept inside a bracket, finds the u at which it is
+    // beta^2.
     let scale = sigma.iter().filter(|s| s.is_finite()).fold(0.0, |m: f64, s| m.max(s * s));
     let (mut low, mut high) = ((scale * 1e-40).max(f64::MIN_POSITIVE), (scale * 1e40).max(1.0));
     let mut u = scale * beta / (norm - beta);

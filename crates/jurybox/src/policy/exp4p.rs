@@ -8,11 +8,11 @@
 //! item i, with probability `p_i` in the mix, has inclusion probability exactly `pi_i = K p_i`. A
 //! reward r counts as `r / pi_i`, which is unbiased for every evaluator.
 //!
-//! **Assumes** nothing about how scores arise. Rewards have a known range (`low`, `high`; others
-//! are clamped to it and counted: [`Seen::out_of_range`](crate::Seen::out_of_range)). It aims at
-//! the best single evaluator, which may be far from the best combination. It is a baseline in "Top
-//! K Ranking for Multi-Armed Bandit with Noisy Evaluations". **Costs** a top K for each evaluator
-//! in a round. The state is two numbers per evaluator.
+//! **Assumes** nothing about how scores arise. Rewards have a known range (`low`, `high`; rewards
+//! outside it are clamped and counted: [`Seen::out_of_range`](crate::Seen::out_of_range)). It aims
+//! at the best single evaluator, which may be far from the best combination. It is a baseline in
+//! "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations". **Costs** a top K for each
+//! evaluator in a round. The state is two numbers per evaluator.
 //!
 //! **The bonus** of evaluator j for a round is `sum_i advice_j(i) / p_i`, where `advice_j(i)` is
 //! the probability of item i in its advice. It stands for the variance of the estimated gain. It is
@@ -155,7 +155,8 @@ impl Policy for Exp4p {
         let Receipt { advice, bonus, inclusion_probability, .. } = example.receipt?;
         let expected = self.state.gain.len();
         for (what, given) in [("advice", advice), ("a bonus", bonus)] {
-            // Without advice and bonus it is history from elsewhere, which is not learnt from.
+            // A receipt without advice and bonus is not refused: its example is just not learnt
+            // from.
             let none = advice.is_empty() && bonus.is_empty();
             if !none && given.len() != expected {
                 return Some(format!("{what} for {} evaluators where the jury has {expected}", given.len()));
@@ -164,7 +165,7 @@ impl Policy for Exp4p {
         if let Some(j) = advice.iter().position(|a| !(0.0..=1.0).contains(a)) {
             return Some(format!("advice {:?} of evaluator #{j} is not a share between 0 and 1", advice[j]));
         }
-        // Gains are divided by it and then summed, which must not overflow.
+        // Rewards are divided by it and then summed, which must not overflow.
         if !advice.is_empty() && inclusion_probability.recip() > LIMIT {
             return Some(format!(
                 "inclusion probability {inclusion_probability:?} is too small to divide by"

@@ -167,8 +167,8 @@ pub(crate) fn inclusion_with_one_first(
     }));
 }
 
-/// Finds the ranks of values. For few queries values are counted one by one, else looked up in a
-/// sorted copy.
+/// Finds the ranks of values. With few values and queries, each query counts through the values;
+/// otherwise it searches a sorted copy.
 enum ValueRanks<'a> {
     Count(&'a [f64]),
     Sorted(&'a [f64]),

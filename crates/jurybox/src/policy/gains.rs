@@ -59,8 +59,8 @@ impl NoiseState {
     }
 
     /// Observes scores for the noise levels and for the reward distribution; true if the fit may
-    /// have changed. Given or labelled noise keeps moments of rounds with missing scores only,
-    /// because no other item needs the distribution.
+    /// have changed. With given or labelled noise, only rounds with missing scores enter the
+    /// moments, because only items with missing scores need the distribution.
     pub(crate) fn observe_all(&mut self, scores: &Scores<'_>) -> bool {
         if self.observe(scores) {
             return true;
@@ -278,7 +278,7 @@ pub(crate) struct ByGains {
     pub(super) link: Link,
     pub(super) gains: Gains,
     pub(super) exploration: Exploration,
-    /// Buffers that a fit reuses, as is `numbers`.
+    /// A buffer that fits reuse, like `numbers`.
     pub(super) equation: MleEquation,
     pub(super) numbers: Vec<f64>,
 }

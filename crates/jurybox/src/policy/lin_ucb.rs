@@ -6,8 +6,8 @@
 //! matrix plus lambda I, so items unlike those seen so far are picked too.
 //!
 //! **Assumes** that the expected reward is linear in x, without intercept. The linear model with
-//! normal rewards of mean 0 implies this. Unlike a regression of scores on rewards, it is not
-//! misled by picks that were chosen by their scores.
+//! normal rewards of mean 0 implies this. A regression of rewards on scores, unlike one of scores
+//! on rewards, is not misled by picks that were chosen by their scores.
 //!
 //! `lin-ucb` is a baseline in "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations". Its
 //! beta is that of Abbasi-Yadkori, Pal and Szepesvari (2011): `noise * sqrt(2 ln(1/delta) + ln

@@ -116,14 +116,14 @@ pub(crate) trait Policy: Clone {
         Renewal::EveryChange
     }
 
-    /// Whether, since its earlier copy `then`, it has observed a change that a fit must know at
-    /// once.
+    /// Whether the policy has observed, since its earlier copy `then`, a change that a fit must
+    /// know at once.
     fn has_news(&self, _then: &Self) -> bool {
         false
     }
 
-    /// Records confirmed changes that it could not find again later. A policy that observes round
-    /// after round does so by itself.
+    /// Records confirmed changes that the policy could not find again later. A policy that observes
+    /// round after round does so by itself.
     fn settle(&mut self) {}
 
     /// Observes a round's scores; true if that may change the fit. `count` handles the number of
@@ -212,7 +212,8 @@ pub(crate) trait Rank: Clone + Send + Sync {
         true
     }
 
-    /// A copy without probes, which are the occasional picks that depend on more of the scores.
+    /// A copy without probes, the occasional picks that depend on the scores and not only on the
+    /// values.
     fn without_looks(&self) -> Self {
         self.clone()
     }
@@ -284,7 +285,7 @@ pub(crate) trait Rank: Clone + Send + Sync {
 }
 
 /// The scores on the scale of g^-1, where g is the link: unchanged for the identity, otherwise
-/// computed into `buffer` unless the table has them.
+/// computed into `buffer` unless the table already has them.
 pub(crate) fn inverted<'a>(link: Link, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
     if let Some(ready) = scores.inverse(link) {
         return ready;

@@ -73,8 +73,8 @@ macro_rules! table {
                 }
             }
 
-            /// Whether, since its earlier copy `then`, it has observed a change that a fit must
-            /// know at once.
+            /// Whether the policy has observed, since its earlier copy `then`, a change that a fit
+            /// must know at once.
             pub(crate) fn has_news(&self, then: &AnyPolicy) -> bool {
                 match (self, then) {
                     $((AnyPolicy::$variant(now), AnyPolicy::$variant(then)) => now.has_news(then),)*
