@@ -5,8 +5,8 @@ use crate::kernel::{Width, by_fours};
 
 const LANES: usize = 4;
 
-/// The lower triangle with off-diagonal entries doubled. For every four columns it holds the rows
-/// from the first of these columns on, so that four sums run side by side.
+/// The lower triangle with off-diagonal entries doubled. For every four columns, the first being
+/// column c, it holds row c and all rows below, so that four sums run side by side.
 #[derive(Debug, Clone)]
 pub(crate) struct Quadratic {
     fours: Vec<[f64; LANES]>,

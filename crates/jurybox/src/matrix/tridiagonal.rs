@@ -30,8 +30,8 @@ impl Tridiagonal {
             rounding = 0.0;
         }
         let (mut diagonal, mut below, mut size) = (vec![0.0; order], vec![0.0; order], vec![0.0; order]);
-        // The last reflection changes the matrix by -(v q^T + q v^T). This is subtracted from each
-        // row just before the row is used.
+        // The last reflection subtracts v q^T + q v^T from the matrix. Each row is updated just
+        // before it is used.
         let (mut v, mut q, mut next, mut image) =
             (vec![0.0; order], vec![0.0; order], vec![0.0; order], vec![0.0; order]);
         for i in (0..order).rev() {

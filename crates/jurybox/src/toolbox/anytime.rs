@@ -77,7 +77,7 @@ pub fn least_mean(
     if is_left(0.0) { 0.0 } else { halved(0.0, 1.0, is_left) }
 }
 
-/// Each bet with its log capital, up to a term that depends on the mean.
+/// Each bet b as -b, with its log capital up to a term that depends on the mean.
 fn won(found: &(impl Iterator<Item = (f64, f64)> + Clone), whole: f64) -> [(f64, f64); BETS.len()] {
     BETS.map(|(share, start)| {
         let bet = share * whole;

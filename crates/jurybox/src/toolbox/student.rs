@@ -46,8 +46,8 @@ pub fn student_95(freedom: usize) -> f64 {
     student_quantile(0.975, freedom as f64)
 }
 
-/// The normal deviate with about the same tail probability as t (Wallace 1959). It is accurate also
-/// where both probabilities round to 1. The sign of t is dropped.
+/// The normal deviate with about the same tail probability as t (Wallace 1959). It is accurate even
+/// where the distribution functions round to 1. The sign of t is dropped.
 pub(crate) fn as_normal_deviate(t: f64, freedom: f64) -> f64 {
     (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * (freedom * (t * t / freedom).ln_1p()).sqrt()
 }
