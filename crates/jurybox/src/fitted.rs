@@ -1,4 +1,4 @@
-//! A fitted jury, which values items and picks. It is immutable.
+//! A fitted jury, which computes the values of items and makes picks. It is immutable.
 //!
 //! This file has the type and the values of items. [`picking`] has picks and their probabilities;
 //! [`findings`] has weights, reviewers, alarms and diagnostics.
@@ -154,9 +154,9 @@ impl Fitted {
     }
 
     /// A prediction interval for the reward of each item; none if the policy has none. It contains
-    /// the reward itself, not only its mean, with this probability on average over items. It
-    /// contains rewards of few distinct values more often. For items unlike all labelled ones the
-    /// probability is only a guess.
+    /// the reward itself, not only its mean, with this probability on average over items. If
+    /// rewards take few distinct values, it contains them more often. For items unlike all labelled
+    /// ones the probability is only a guess.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};

@@ -118,10 +118,10 @@ impl Jury {
         Scores::of(values, &self.evaluators)
     }
 
-    /// Observes the scores of a round, picked or not. Show each item once.
+    /// Observes the scores of all items of a round, picked or not. Show each item once.
     ///
     /// `at` is the time of the round: its number, or a timestamp in any integer unit. Statistics
-    /// over time are kept by it. Rounds may therefore be shown in any order, in parts, and merged.
+    /// over time go by it, so rounds may be shown in any order and in parts.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

@@ -87,9 +87,9 @@ impl Fitted {
         self.0.rank.sigma()
     }
 
-    /// The offset and the weights of one group, named by the column of the context and its number
-    /// there. The offset is how much more items of the group are worth than others with the same
-    /// scores. None if the group is unknown or groups do not differ; then
+    /// The offset and the weights of one group, named by the column of the context and the group's
+    /// number in it. The offset is how much more items of the group are worth than others with the
+    /// same scores. None if the group is unknown or groups do not differ; then
     /// [`weights`](Self::weights) hold for the group.
     ///
     /// ```

@@ -126,7 +126,8 @@ impl Fitted {
     }
 
     /// This fit without the probes of `adaptive`, for rounds whose scores do not fit into memory. A
-    /// probe now and then picks an item that one evaluator scores highest where nobody has looked.
+    /// probe is an occasional pick of an item that one evaluator scores highest, while people have
+    /// seen too few such items.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

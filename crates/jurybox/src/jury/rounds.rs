@@ -56,8 +56,8 @@ impl Jury {
     /// One round for items that stay until they are picked: picks from the whole pool, and observes
     /// only its new items.
     ///
-    /// Otherwise items that are passed over would be observed again every round. Policies that
-    /// learn from all scores, such as `esag`, would take leftovers for typical items.
+    /// With [`round`](Self::round), items that are passed over would be observed again every round.
+    /// Policies that learn from all scores, such as `esag`, would take leftovers for typical items.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
