@@ -56,11 +56,12 @@ pub(crate) fn check_time(at: u64, latest: Option<u64>) -> Result<(), Error> {
     }
 }
 
-/// The times that count as dates: 2001 to 2128, in seconds. A number in this range, also after
-/// division by 10^3, 10^6 or 10^9, is a date. Other numbers are rounds or times since a start.
+/// The times that count as dates: 2001 to 2128, in seconds. A number that is in this range, as it
+/// is or after division by 10^3, 10^6 or 10^9, is a date. Other numbers are rounds or times since a
+/// start.
 const DATES: std::ops::Range<u64> = 1_000_000_000..5_000_000_000;
 
-/// Twenty years in seconds: the times of one log lie no further apart.
+/// Twenty years in seconds: the times of one log are assumed to lie no further apart.
 const OF_ONE_LOG: u64 = 20 * 31_557_600;
 
 /// The power of 1,000 that divides a date into seconds, and the date in seconds; none if the number
@@ -69,8 +70,8 @@ fn date(at: u64) -> Option<(u32, u64)> {
     (0..4).map(|power| (power, at / 1000_u64.pow(power))).find(|(_, seconds)| DATES.contains(seconds))
 }
 
-/// Whether two times are dates in different units and at most twenty years apart. After a date in a
-/// finer unit all later ones would count as old, and no change could be seen.
+/// Whether two times are dates in different units and at most twenty years apart. A date in a finer
+/// unit would make all dates after it count as old, so no change could be seen.
 pub(crate) fn is_of_another_unit(at: u64, latest: u64) -> bool {
     date(at).zip(date(latest)).is_some_and(|((unit, one), (other_unit, other))| {
         unit != other_unit && one.abs_diff(other) <= OF_ONE_LOG

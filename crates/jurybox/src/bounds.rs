@@ -338,7 +338,7 @@ mod tests {
         near(many.exploring(t, eps), printed(&many, t, eps, lambda)[0]);
         let one = problem(&[1.5], &[1.0]);
         near(one.estimating(t, eps, lambda), printed(&one, t, eps, lambda)[2]);
-        // Here the rewards settle last; each round of the warm-up costs 2 |w| Phi.
+        // Here `settled` decides; each round of the warm-up costs 2 |w| Phi.
         let price = 2.0 * one.weight_norm() * one.phi(t);
         near(one.warm_up(t, eps, lambda), printed(&one, t, eps, lambda)[1] * price);
     }

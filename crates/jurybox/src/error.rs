@@ -23,14 +23,15 @@ pub enum Error {
         "item {item}, evaluator {evaluator}: score {value} is not usable; a score is a number within ±1e100, or NaN where it is missing"
     )]
     Score {
-        /// Row of the offending score.
+        /// Row of the offending score, or the position of its example in the batch.
         item: usize,
         /// The evaluator of the offending score.
         evaluator: EvaluatorLabel,
         /// The offending score.
         value: f64,
     },
-    /// The number of scores is no multiple of the number of evaluators, or there are no evaluators.
+    /// The number of scores is no multiple of the number of evaluators, there are no evaluators, or
+    /// kept inverses are not one per score.
     #[error(
         "{values} scores do not make rows of {evaluators} evaluators; pass one score per item and evaluator, NaN where missing"
     )]

@@ -60,7 +60,7 @@ enum ValueMap {
     Straight { base: f64, slope: f64 },
 }
 
-/// Number of scores passed to curves in one call.
+/// The maximum number of scores passed to curves in one call.
 const STRETCH: usize = 512;
 
 impl Form {

@@ -1,5 +1,5 @@
-//! Inner loops: the dot product of each row of a table, column sums, and the dot product of two
-//! vectors.
+//! Inner loops: the dot product of weights with each row of a table, column sums, and the dot
+//! product of two vectors.
 //!
 //! The loops over tables are generic over the row width. Widths up to 16 are known at compile time,
 //! so that loops unroll and sums stay in registers.

@@ -11,8 +11,8 @@
 //! - A [`Jury`] learns. It [observes](Jury::observe) the scores of every round and
 //!   [learns](Jury::learn) from rewards. It has no memory of "the last round": what it needs to
 //!   know of a pick travels in the pick's [`Receipt`].
-//! - The state of a jury is a value. It can be saved, and two states [merge](Jury::merge) into the
-//!   state of one jury that has seen both, in any order.
+//! - The state of a jury is a value. It can be saved, and two states [merge](Jury::merge), in
+//!   either order, into the state of one jury that has seen the data of both.
 //! - A [`Fitted`] ranks. [`Jury::fit`] is a pure function of the state, and its result is
 //!   immutable, so any number of threads can share it.
 //! - The crate does no I/O, reads no clock and starts no thread. Time is an input, and all

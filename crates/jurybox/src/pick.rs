@@ -34,8 +34,8 @@ pub struct Receipt {
     pub inclusion_probability: f64,
     /// Whether the item was drawn at random in an explore slot.
     pub explored: bool,
-    /// For `exp4p`: for each evaluator, the probability that this item was in its own top K. Else
-    /// empty.
+    /// For `exp4p`: for each evaluator, the probability that the evaluator's own top K contained
+    /// this item. Else empty.
     #[serde(default)]
     pub advice: Vec<f64>,
     /// For `exp4p`: for each evaluator, this pick's share of the round's bonus. Else empty.

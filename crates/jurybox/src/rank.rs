@@ -266,7 +266,7 @@ impl TieRank {
 /// The probability of each item to be among the best `k` under the tie rule: 1, 0, or a fraction
 /// where values tie.
 pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut Vec<f64>) {
-    // If some number lies between the K-th value and the next, it separates the picks from the
+    // If a number between the K-th value and the next is found, it separates the picks from the
     // rest.
     if let Some(border) = clear_border(values, k) {
         out.clear();

@@ -39,19 +39,19 @@ impl Reviewer {
 pub struct Standing {
     /// The reviewer; none for verdicts without a name.
     pub reviewer: Option<Reviewer>,
-    /// Number of verdicts behind the estimates: all of this reviewer, up to the number that a
-    /// policy keeps row by row.
+    /// Number of verdicts behind the estimates: all that this reviewer gave, up to the number that
+    /// a policy keeps row by row.
     pub labels: u64,
     /// How far this reviewer's verdicts lie above those of others for the same items, in units of
     /// the reward. The estimate is shrunk towards 0 while verdicts are few. The interval is not
     /// shrunk, but widened to contain the estimate; it is unbounded where verdicts are too few.
     pub severity: Interval,
     /// Noise of this reviewer's verdicts relative to the median reviewer: 1 is as noisy, 2 twice as
-    /// noisy. Verdicts that hardly depend on the item count as noise, however steady. Variation
-    /// that no score explains is part of the noise of every reviewer, which brings the figure
-    /// closer to 1. Of two reviewers the median is the one who gave more verdicts. The estimate is
-    /// shrunk while verdicts are few; the interval is not, but it is widened to contain the
-    /// estimate.
+    /// noisy. A reviewer whose verdicts hardly depend on the item is noisy, however steady the
+    /// verdicts. Variation that no score explains is part of the noise of every reviewer, which
+    /// brings the figure closer to 1. Of two reviewers the median is the one who gave more
+    /// verdicts. The estimate is shrunk while verdicts are few; the interval is not, but it is
+    /// widened to contain the estimate.
     pub noise: Interval,
     /// Weight of one verdict of this reviewer relative to the median reviewer; 1 where verdicts
     /// give no reason for another.

@@ -196,7 +196,7 @@ fn wrong_version(version: u64) -> Error {
 mod tests {
     use crate::{Evaluators, Example, Jury};
 
-    /// A row with a larger count than all rows together would outweigh everything, and the fit
+    /// A row whose count exceeds the number of rows seen would outweigh everything, and the fit
     /// would not be finite.
     #[test]
     fn a_sample_cannot_have_been_shown_more_than_the_jury_has_seen() {

@@ -45,7 +45,7 @@ fn is_due(renewal: Renewal, then: &Seen, now: &Seen) -> bool {
 /// The state from which the fit in use was made.
 #[derive(Debug, Clone)]
 pub(crate) enum Schedule {
-    /// No valid state: the next round fits.
+    /// There is none: the next round fits.
     Due,
     /// The present state.
     Current,

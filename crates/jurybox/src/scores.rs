@@ -94,8 +94,8 @@ impl<'a> Scores<'a> {
         Scores { values, evaluators, items: values.len() / evaluators, complete, inverse: None }
     }
 
-    /// The same scores with g^-1 of each in `buffer`, for link g. Several juries with this link
-    /// that are shown the round then do not compute it again.
+    /// The same scores with g^-1 of each in `buffer`, for link g. Juries with this link that are
+    /// then shown the round need not compute it.
     ///
     /// ```
     /// use jurybox::{Evaluators, Jury, Link, Scores};
@@ -167,7 +167,8 @@ pub(crate) fn usable_or_missing(value: f64) -> bool {
 /// Whether every value is present and at most [`LIMIT`] in magnitude; false if one is missing.
 ///
 /// No magnitude exceeds the sum of all, and summing is faster than comparing. Only if the sum
-/// exceeds the limit is each value compared. Eight running sums are independent of each other.
+/// exceeds the limit or is NaN is each value compared. Eight running sums are independent of each
+/// other.
 pub(crate) fn all_usable(values: &[f64]) -> bool {
     let mut sums = [0.0; 8];
     let (chunks, rest) = values.as_chunks::<8>();

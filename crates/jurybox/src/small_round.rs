@@ -1,6 +1,6 @@
 //! The exact top K of a small round with few branch mispredictions.
 //!
-//! Three steps. First find, by counting, a threshold that K items or slightly more exceed. Then
+//! Three steps. First find, by counting, a threshold that K items or somewhat more exceed. Then
 //! gather the items above it. Then sort them by integer keys, which join the leading bits of the
 //! value and the item's number. If the leading bits of two values agree, the values are compared.
 
@@ -122,8 +122,8 @@ fn border(values: &[f64], k: usize, guess: f64) -> Option<(f64, usize)> {
         return Some((guess, count));
     }
     let (mut low, mut high) = range(values);
-    // The answer lies in [low, high): no value is below low or above high. If an end is infinite,
-    // the midpoint is not in the interval.
+    // The answer lies in [low, high): no value is below low or above high. If `high` is infinite,
+    // the midpoint is not below it.
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
         if !(middle >= low && middle < high) {

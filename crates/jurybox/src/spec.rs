@@ -196,7 +196,7 @@ impl FromStr for Spec {
 }
 
 /// Whether a word is parsed as itself without quotes. It must not be empty, begin or end with a
-/// space, contain a delimiter, or be valid JSON.
+/// space, contain a delimiter, backslash or control character, or be valid JSON.
 fn is_plain_word(word: &str) -> bool {
     let ends = |c: char| matches!(c, ',' | '"' | '\\' | '(' | ')' | '[' | ']' | '{' | '}') || c.is_control();
     !word.is_empty()

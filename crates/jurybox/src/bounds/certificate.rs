@@ -2,7 +2,8 @@
 //!
 //! It answers whether two sets of values of the same items certainly have the same top K.
 //!
-//! They do if no value moves by more than a quarter of the gap between the K-th value and the next.
+//! They do if the K-th value and the next differ, and no value moves by more than a quarter of this
+//! gap.
 
 /// Two numbers from which Theorem 3 decides whether items have the same top K by two sets of
 /// values.
