@@ -105,7 +105,7 @@ impl FoundCount {
     }
 }
 
-/// The counts of harmful posts, and the evaluators' shares of influence, after an hour.
+/// The counts of harmful posts, and the evaluators' shares of influence, after a number of hours.
 ///
 /// ```
 /// let mut demo = jurybox_lab::DemoSimulation::new(1)?;

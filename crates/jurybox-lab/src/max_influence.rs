@@ -19,10 +19,10 @@ impl MaxInfluence {
     /// `surprises` the reward minus the expected reward of each reviewed row. The last argument has
     /// the distances of the expected reward from the ends of the reward range.
     ///
-    /// The influence is a typical weight times a typical surprise. Both are third moments divided by second
-    /// moments, as in the skewness of a compound Poisson sum; a negative third moment counts as
-    /// zero. On each side, one surprise is added, the full distance to the end of the range,
-    /// because a log may have no reward other than the expected one.
+    /// The influence is a typical weight times a typical surprise. Both are third moments divided
+    /// by second moments, as in the skewness of a compound Poisson sum; a negative third moment
+    /// counts as zero. On each side, one surprise is added, the full distance to the end of the
+    /// range, because a log may have no reward other than the expected one.
     pub(crate) fn of(
         weights: impl Iterator<Item = (f64, f64)>,
         surprises: impl Iterator<Item = f64>,

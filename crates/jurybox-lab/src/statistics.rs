@@ -52,8 +52,8 @@ pub fn log_slope(points: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
 /// The exponent p of sums `a + b t^p` that grow with t. Each pair is one run's growth over a
 /// doubling of t and over the next doubling.
 ///
-/// The constant a cancels. The interval is the jackknife's over runs. None from a single run, or if
-/// the exponent of all runs, or of all runs but one, is not finite.
+/// The constant a cancels. The interval is the jackknife's over runs. None from fewer than two
+/// runs, or if the exponent of all runs, or of all but any one run, is not finite.
 ///
 /// ```
 /// // Two runs of 100 + 3 t^(1/2), seen at t = 100, 200 and 400.

@@ -37,8 +37,8 @@ impl Truth {
         let intercept = within(-extensions.intercepts, extensions.intercepts);
         let unit = within(-extensions.units, extensions.units).into_iter().map(|u| 10_f64.powf(u)).collect();
         let power = within(-extensions.curvature, extensions.curvature).into_iter().map(f64::exp).collect();
-        // Gains are independent and identically distributed, so that the first ones are a fair
-        // sample.
+        // The first evaluators stand for any, because gains are independent and identically
+        // distributed.
         alpha[..extensions.useless].fill(0.0);
         alpha[extensions.useless..extensions.useless + extensions.inverted].iter_mut().for_each(|a| *a = -*a);
         Truth { alpha, sigma, intercept, unit, power }
