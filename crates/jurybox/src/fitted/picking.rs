@@ -16,8 +16,8 @@ use rand::Rng;
 
 /// Picks and inclusion probabilities.
 impl Fitted {
-    /// Picks `k` items: the best first, then the explored ones. `exp4p` draws all of its picks, in
-    /// no particular order.
+    /// Picks `k` items: the best first, then the explored ones, last a probe of `adaptive`. `exp4p`
+    /// draws all of its picks, in no particular order.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

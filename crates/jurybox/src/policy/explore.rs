@@ -210,7 +210,7 @@ fn draw<R: Rng + ?Sized>(m: usize, items: usize, rng: &mut R, out: &mut Vec<usiz
     }
 }
 
-/// Writes picks over the old entries of a vector to reuse their memory.
+/// Overwrites the entries of a vector of picks, to reuse their memory.
 pub(crate) struct PickSlots<'a> {
     picks: &'a mut Vec<Pick>,
     used: usize,
