@@ -57,7 +57,8 @@ pub(crate) struct AppState {
     pub(crate) doorstep: Semaphore,
     /// One preview at a time, because each replays a queue's whole log.
     pub(crate) previews: Semaphore,
-    /// Four reports, snapshots and item pages at a time, because each reads many rows.
+    /// At most four reports, snapshots and item pages together at a time, because each reads many
+    /// rows.
     pub(crate) reports: Semaphore,
     /// Four exports at a time, because each holds a thread for as long as the client reads.
     pub(crate) exports: Arc<Semaphore>,

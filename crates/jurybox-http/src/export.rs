@@ -20,9 +20,9 @@ fn shown_verdict(row: &ExportedItem) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
 
-/// The label of the final reward: that of the shown verdict, or else of the last verdict with that
-/// reward. None if no verdict has that reward, as with a median between two. Without a final
-/// reward, the label of the shown verdict.
+/// The label of a verdict with the final reward: of the shown verdict if it has that reward, else
+/// of the last one that has it. None if no verdict has it, as when the median lies between two
+/// rewards. Without a final reward, the label of the shown verdict.
 fn label(row: &ExportedItem) -> Option<String> {
     let last = shown_verdict(row)?;
     let says = |verdict: &&ExportedVerdict| row.reward.is_none_or(|reward| verdict.reward == reward);
@@ -241,7 +241,7 @@ mod tests {
         };
         assert_eq!(decided(Some(0.0)).as_deref(), Some("no"));
         assert_eq!(decided(Some(1.0)).as_deref(), Some("yes"));
-        assert_eq!(decided(Some(0.5)), None, "nobody said maybe");
+        assert_eq!(decided(Some(0.5)), None, "no verdict has this reward");
         assert_eq!(decided(None).as_deref(), Some("yes"));
     }
 

@@ -74,8 +74,8 @@ impl Caller {
         self.session.is_some()
     }
 
-    /// Whether the caller's access still holds: the key is valid, the session has not ended, and an
-    /// open server is still open.
+    /// Whether the caller's access still holds: the key is valid, the session has not ended, and a
+    /// caller who needed no key still needs none.
     pub(crate) async fn may_stay(&self, app: &App) -> bool {
         refresh_keys(app).await;
         let known = self.key.is_none_or(|key| app.0.keys.opens(&key));
@@ -260,7 +260,7 @@ pub(crate) struct RouteAccess {
     pub(crate) page: bool,
 }
 
-/// Routes without a queue that a key for some queues may use: they show only those queues.
+/// Routes without a queue that a key for some queues may use: they show only the key's queues.
 const ACROSS: [&str; 5] = ["/", "/go", "/live", "/metrics", "/v1/queues"];
 
 /// Middleware: passes a request on if the caller has access.
@@ -328,7 +328,7 @@ fn note_use(app: &App, caller: &Caller) {
     known.noted.store(now, Ordering::Relaxed);
     let (app, name) = (app.clone(), known.key.name.clone());
     tokio::task::spawn_blocking(move || {
-        // If this fails, the next use is stored after the keys have been read again.
+        // If this fails, it is tried again at a use after the keys have been read again.
         let _ = app.0.service.use_key(&name, now);
         app.0.keys.noting.store(false, Ordering::Release);
     });

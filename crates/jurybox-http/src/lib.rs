@@ -8,7 +8,7 @@
 //! - Every API route is an entry of one table (`routes.rs`) with method, path, role and schemas.
 //!   The router, access control and the OpenAPI document read this table.
 //! - A request passes `observe` (id, log line, metrics, headers), a handler for panics, `guard`
-//!   (authentication, roles, rate limit), and its handler.
+//!   (authentication, rate limit, roles), and its handler.
 //! - Bodies are read by `body` and by `item_stream` within limits of size and time.
 //! - A request that changes a queue's items or settings goes to the queue's worker without blocking
 //!   a thread. Reads run on threads that may block.

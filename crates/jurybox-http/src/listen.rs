@@ -74,7 +74,8 @@ impl Listening {
                 () = &mut end => break,
             };
             let (Ok((stream, peer)), Ok(permit)) = accepted else {
-                // The cause is usually too many open files, which closing connections will free.
+                // The cause is usually too many open files. Connections that close meanwhile free
+                // some.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
@@ -113,7 +114,7 @@ impl Listening {
         drop(listener);
         drop(stop_webhooks);
         pages.abort();
-        // Streams to pages would never end by themselves.
+        // Streams to pages could otherwise last for minutes.
         app.0.watch.end();
         let all = async { tokio::join!(graceful.shutdown(), webhooks) };
         let _ = tokio::time::timeout(LAST_ANSWERS, all).await;

@@ -76,8 +76,8 @@ pub(crate) struct Metrics {
     dropped: Counter,
     up: Gauge,
     disk_full: Gauge,
-    /// Held while a text is written, because the gauges are set to the queues that its reader may
-    /// see.
+    /// Held while the metrics are written as text, because the gauges are set anew for each reader,
+    /// who may see only some queues.
     writing: Mutex<()>,
 }
 

@@ -22,7 +22,7 @@ type Schemas = Vec<(String, RefOr<Schema>)>;
 #[derive(Clone)]
 pub(crate) struct BodySchema {
     name: Cow<'static, str>,
-    /// The media types of the body. A body whose schema has no name is a string of one of them.
+    /// The media types of the body. If `name` is empty, the body is a string.
     kinds: &'static [&'static str],
     collect: fn(&mut Schemas),
 }
@@ -132,7 +132,7 @@ fn openapi_document() -> Value {
     })
 }
 
-/// Fields of a queue's state that are left out while they are not set or empty.
+/// Fields of a queue's state that are left out while they are empty or not set.
 const MAY_BE_ABSENT: [&str; 6] = ["payload_days", "reward", "muted", "weights", "columns", "warnings"];
 
 /// Completes the schemas: adds limits, and merges the settings and the state of a queue.

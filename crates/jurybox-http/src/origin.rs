@@ -71,7 +71,7 @@ mod tests {
         assert!(
             refused.detail().contains("desk.example:8443") && refused.detail().contains("127.0.0.1:8686")
         );
-        assert!(refused.advice().contains("proxy_set_header Host"), "it says what to do");
+        assert!(refused.advice().contains("proxy_set_header Host"), "the advice names the setting");
         // Only a trusted proxy may send the host in `X-Forwarded-Host`.
         let forwarded = [page, ("host", "127.0.0.1:8686"), ("x-forwarded-host", "desk.example:8443")];
         assert!(ask(&forwarded, "10.0.0.5").is_ok());
@@ -81,7 +81,7 @@ mod tests {
         }
         assert!(
             ask(&[("host", "desk.example")], "10.0.0.5").is_err(),
-            "a browser says where its page is from"
+            "browsers always send `Origin`"
         );
     }
 }

@@ -31,8 +31,7 @@ pub(crate) struct Route {
     pub(crate) takes: Option<(BodySchema, bool)>,
     /// The statuses of success, each with the schema of its body.
     pub(crate) gives: Vec<(u16, Option<BodySchema>)>,
-    /// Error statuses for the OpenAPI document, besides those that follow from the role, path,
-    /// query and body.
+    /// Error statuses for the OpenAPI document, besides those that follow from the other fields.
     pub(crate) also: &'static [u16],
     handler: MethodRouter<App>,
 }

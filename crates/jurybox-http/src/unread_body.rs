@@ -16,7 +16,8 @@ const MOST: u64 = 64 << 10;
 /// How long reading an unread rest may take.
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// A request's body, shared by the handler and [`UnreadBody`]; None once it is read to its end.
+/// A request's body, shared by the handler and [`UnreadBody`]; None once it has been read to its
+/// end, or settled.
 #[derive(Clone)]
 struct SharedBody(Arc<Mutex<Option<Body>>>);
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 /// The most items that `k` may ask for, and the most items of a list of leases.
 const MOST: u32 = 1000;
-/// A larger `k` of a caller without the role `read` is lowered to this.
+/// A larger `k` (up to [`MOST`]) of a caller without the role `read` is lowered to this.
 const MOST_BLIND: u32 = 100;
 
 /// Hands the next items to a reviewer.

@@ -1,4 +1,4 @@
-//! The handler for exports: a table whose begin is sent while the rest is still read.
+//! The handler for exports: a table is sent while its rows are still being read.
 
 use super::{QueryParams, QueuePath};
 use crate::app::App;

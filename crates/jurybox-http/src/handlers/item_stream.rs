@@ -84,7 +84,7 @@ pub(crate) async fn items(
 /// Splits the chunks of a body into lines.
 #[derive(Default)]
 struct LineBuffer {
-    /// The begin of a line that is not complete.
+    /// The first part of a line that is not complete yet.
     rest: Vec<u8>,
     /// Whether the line is too long; then nothing of it is kept.
     over: bool,

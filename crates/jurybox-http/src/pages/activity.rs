@@ -18,12 +18,12 @@ use serde::Deserialize;
 const ENTRIES: usize = 100;
 /// How many entries are read at once.
 const READ: u64 = 100;
-/// How often entries are read at most to fill a page.
+/// The most reads of the log to fill a page.
 const READS: usize = 20;
 /// The most items of one entry that are named.
 const NAMED: u64 = 3;
 
-/// The query: the entry before which the page ends, and whether routine entries are shown.
+/// The query. With `before`, the page shows only entries with smaller numbers.
 #[derive(Deserialize)]
 pub(super) struct ActivityQuery {
     before: Option<u64>,
@@ -38,8 +38,8 @@ pub(super) fn is_routine(kind: &str) -> bool {
 }
 
 /// The newest wanted entries up to `last`, at most `most`, newest first. Also the number of the
-/// earliest entry that they cover, and how many of the covered entries are not wanted. Reads at
-/// most [`READS`] times [`READ`] entries.
+/// earliest entry up to which the log was searched, and how many of the searched entries are not
+/// wanted. Reads at most [`READS`] times [`READ`] entries.
 pub(super) fn read_back(
     queue: &Queue,
     last: u64,

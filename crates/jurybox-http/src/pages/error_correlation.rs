@@ -12,8 +12,8 @@ pub(super) const ENOUGH: usize = 30;
 const GROUPS: usize = 20;
 /// Student's 97.5% quantile with 19 degrees of freedom, one less than the groups.
 const STUDENT: f64 = 2.093;
-/// About the most products of two errors in one pass. With more items, earlier ones are left out,
-/// but 500 are always kept.
+/// About the most products of two errors in one pass over the items. Beyond that, the earliest
+/// items are left out, but the last 500 are always kept.
 const PRODUCTS: usize = 5_000_000;
 
 /// Correlations of errors, and statistics derived from them.
@@ -38,8 +38,8 @@ pub(super) struct ErrorCorrelations {
 type Correlation = (f64, usize);
 
 impl ErrorCorrelations {
-    /// Estimates from scores, negated where low is good, and rewards, oldest first. None with fewer
-    /// than 30 items or fewer than two evaluators.
+    /// Estimates from the scores and the reward of each item, oldest first. Scores for which low is
+    /// good must be negated. None with fewer than 30 items or fewer than two evaluators.
     pub(super) fn of(lessons: &[(Vec<f64>, f64)], width: usize) -> Option<ErrorCorrelations> {
         if lessons.len() < ENOUGH || width < 2 {
             return None;
@@ -70,8 +70,9 @@ impl ErrorCorrelations {
 }
 
 /// The effective number among `many` evaluators, from the `sum` of squared correlations between all
-/// of them. The interval is from `parts`, the sums that leave out one group each. A sum lies
-/// between `many`, for independent errors, and its square, for equal ones.
+/// of them. The interval is from `parts`, the sums that leave out one group each. A sum is `many`
+/// for independent errors and the square of `many` for equal ones; sums outside of this range are
+/// moved to its ends.
 fn effective_number(sum: f64, parts: &[f64], many: f64) -> Option<Interval> {
     let groups = parts.len() as f64;
     let mean = parts.iter().sum::<f64>() / groups;

@@ -41,7 +41,7 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// A sum of rewards: a whole number with all digits, another one with three significant digits.
+/// A sum of rewards: with all digits if it is a whole number, else like [`number`].
 pub(super) fn amount(sum: f64) -> String {
     let is_whole = sum.fract().abs() < 1e-9 && (0.0..1e15).contains(&sum);
     if is_whole { count(sum.round() as u64) } else { number(sum) }
@@ -138,8 +138,8 @@ pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) 
     if mean.is_finite() { format!("{} ({ends})", fixed(mean, decimals)) } else { ends }
 }
 
-/// The numbers of a column. All have as many decimals as leave three significant digits to the
-/// largest.
+/// The numbers of a column. All have the same number of decimals, with which the largest has three
+/// significant digits.
 pub(super) fn aligned(column: impl IntoIterator<Item = Option<f64>>) -> Vec<String> {
     let column: Vec<f64> = column.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
     let finite = column.iter().filter(|value| value.is_finite());

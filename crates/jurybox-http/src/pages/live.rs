@@ -22,7 +22,8 @@ use tokio::sync::{Semaphore, broadcast, mpsc};
 /// How often queues are checked for changes: while a page listens, and while none does. The checks
 /// also record influence over time.
 const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// A stream ends after this time, and the page reconnects. A proxy may have revoked its access.
+/// A stream ends after this time, and the page reconnects, because a proxy may no longer let the
+/// person in.
 const CUT: Duration = Duration::from_mins(10);
 /// How often a stream checks that its caller still has access.
 const MAY_STAY: Duration = Duration::from_secs(2);
@@ -53,7 +54,7 @@ struct CachedQueue {
     trust: Vec<EvaluatorInfluence>,
     /// The last snapshot, when it was read, and how long that took.
     seen: Option<(Arc<QueueSnapshot>, Instant, Duration)>,
-    /// Whether an outdated snapshot was shown since pages were last told of a change.
+    /// Whether an outdated snapshot was shown, so that pages must be told again.
     behind: bool,
 }
 

@@ -130,14 +130,14 @@ pub(super) fn figures(snapshot: &QueueSnapshot, name: &str) -> Markup {
 /// The label of the curve of a random order.
 pub(super) const RANDOM_ORDER: &str = "random order";
 
-/// The mean reward that a plain average of the scores and a random order would have found, with an
-/// interval and its middle. An interval too wide to compare with is left out.
+/// The mean reward that a plain average of the scores and a random order would have found: an
+/// interval, with its middle as the mean. An interval too wide to compare with is left out.
 pub(super) fn baselines(snapshot: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
     let words = snapshot.wording();
     let (plain, random) = (snapshot.report.plain_mean.mean, snapshot.report.random.mean);
     let all = [("plain average", plain), (RANDOM_ORDER, random)].into_iter();
-    // The report has a point estimate only while every random check is decided: a line by it would
-    // jump.
+    // The report has a point estimate only while every random check is decided, so a line drawn by
+    // it would jump.
     let middle = |ends: Interval| Interval { mean: f64::midpoint(ends.low, ends.high), ..ends };
     let known = all.filter_map(|(name, mean)| Some((name, mean?)));
     known.filter(|(_, mean)| words.tells(*mean)).map(|(name, mean)| (name, middle(mean))).collect()
@@ -182,7 +182,8 @@ pub(super) fn found_over_time(snapshot: &QueueSnapshot, frame: &Frame) -> Markup
 pub(super) fn comparison(snapshot: &QueueSnapshot, trend: Option<&str>) -> Markup {
     let (found, words) = (&snapshot.report, snapshot.wording());
     let Some(picked) = found.picked.mean.filter(|_| found.picked.items > 0) else { return html! {} };
-    // While an item came back without a verdict, the report has no mean, so it is computed here.
+    // If a claimed item came back without a decision, the report has no mean. The mean of the
+    // decided items is therefore computed here.
     let picked = Interval { mean: found.picked.sum / found.picked.items as f64, ..picked };
     let known = |mean: Option<Interval>| mean.filter(|mean| words.tells(*mean));
     let (plain, random) = (known(found.plain_mean.mean), known(found.random.mean));

@@ -1,4 +1,4 @@
-//! Tests that pages stay small for queues with many evaluators, items and moments.
+//! Tests that pages stay small for queues with many evaluators, many items and a long history.
 
 use crate::{App, Settings};
 use axum::body::{Body, to_bytes};
@@ -75,7 +75,8 @@ async fn no_page_grows_with_its_queue() {
         let queue = worked_on(&service, many);
         let app = App::new(service, Settings { log: crate::LogFormat::Off, ..Settings::default() });
         app.load().unwrap();
-        // As many moments as are kept, with lines that cannot be simplified.
+        // The longest history of influence that is kept, with random values, so that charts cannot
+        // simplify its lines.
         let names: Vec<String> =
             queue.status().unwrap().config.evaluators.names().map(String::from).collect();
         let moment = |at: u64| EvaluatorInfluence {

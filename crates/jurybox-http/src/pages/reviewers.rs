@@ -48,8 +48,8 @@ struct AgreementCount {
 }
 
 impl AgreementCount {
-    /// Adds an item: the reviewer's reward, and the rewards of the reference, each with an equal
-    /// part of one.
+    /// Adds an item: the reviewer's reward, and the rewards of the reference, which together count
+    /// as one.
     fn add(&mut self, own: f64, others: &[f64]) {
         let one = 1.0 / others.len() as f64;
         self.items += 1;
@@ -205,7 +205,7 @@ fn tag_differences<'a>(
     let mut most: BTreeMap<&str, TagDifference> = BTreeMap::new();
     for (&(tag, value), by) in &tagged {
         let with: f64 = by.values().sum();
-        // A tag on less than 5% of all items can only set apart reviewers who have it.
+        // For a tag on less than 5% of all items, only reviewers who have such items are compared.
         let asked = items.iter().filter(|(name, _)| with / all >= LEAST / 2.0 || by.contains_key(*name));
         for (&name, many) in asked {
             let (own, others) = (by.get(name).copied().unwrap_or(0.0), all - many);

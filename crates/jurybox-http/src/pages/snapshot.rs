@@ -166,14 +166,16 @@ impl QueueSnapshot {
         delays(self.by_people(), &self.skips)
     }
 
-    /// At least how many times as much is found per item as by the plain average of the scores: the
-    /// low end of one interval over the high end of the other. None unless it is more than 1.
+    /// A lower bound of how many times as much is found per item as the plain average of the scores
+    /// would find: the low end of the found mean's interval over the high end of the average's
+    /// interval. None unless it is more than 1.
     pub(super) fn times_plain_mean(&self) -> Option<f64> {
         let (ours, plain) = (self.report.picked.mean?, self.report.plain_mean.mean?);
         (plain.high > 0.0 && ours.low > plain.high).then(|| ours.low / plain.high)
     }
 
-    /// Each item decided by people: the verdict that decided it first, and its current reward.
+    /// For each item decided by people: the verdict that decided it first, and the item's current
+    /// reward.
     fn decided(&self) -> Vec<(&RecentVerdict, f64)> {
         let mut last: HashMap<u64, f64> = HashMap::new();
         let mut first: Vec<&RecentVerdict> = Vec::new();
@@ -194,8 +196,8 @@ impl QueueSnapshot {
         decided.filter(|(work, _)| picked(work)).map(|(work, reward)| (work.at, reward)).collect()
     }
 
-    /// The lowest and the highest reward: of the queue's scale, or else of 0, 1 and the rewards
-    /// given.
+    /// The lowest and the highest reward: of the queue's scale, or else of 0, 1 and the rewards of
+    /// decided items.
     pub(super) fn scale(&self) -> (f64, f64) {
         if let Some(scale) = self.config.reward.as_ref().filter(|scale| scale.lowest < scale.highest) {
             return (scale.lowest, scale.highest);
@@ -254,7 +256,7 @@ fn delays<'a>(all: impl Iterator<Item = &'a RecentVerdict>, skipped: &'a [Skippe
         skipped.iter().map(|skip| (skip.at, skip.reviewer.as_str(), None)).collect();
     done.extend(all.map(|work| (work.at, work.reviewer.as_str(), Some(work))));
     done.sort_by_key(|(at, ..)| *at);
-    // By reviewer: the times of the last action, and of the one before.
+    // By reviewer: the times of the last action, and of the last one at an earlier time.
     let mut last: HashMap<&str, (i64, i64)> = HashMap::new();
     let mut took = Vec::new();
     for (at, reviewer, work) in done {
@@ -292,7 +294,7 @@ pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
 /// that is cut off would look like a drop.
 pub(super) struct TimeBins<T> {
     pub(super) length: i64,
-    /// The begin of each stretch, and its contents.
+    /// The start of each stretch, and its contents.
     pub(super) each: Vec<(i64, Vec<T>)>,
 }
 
@@ -365,9 +367,9 @@ pub(super) fn mean_within(rewards: &[f64], (low, high): (f64, f64)) -> Interval 
     jurybox_server::mean_of(rewards, RewardBounds { low, high }).unwrap_or(none)
 }
 
-/// The average reward by an evaluator's score, for a reliability diagram. The scores are sorted
-/// into groups of equal size, each with its mean score and mean reward. Empty with fewer than 30
-/// scores.
+/// The average reward by an evaluator's score, for a reliability diagram. The sorted scores are
+/// divided into groups of equal size (the last may be smaller), each with its mean score and mean
+/// reward. Empty with fewer than 30 scores.
 pub(super) fn reliability(
     lessons: &[(Vec<f64>, f64)],
     j: usize,

@@ -59,7 +59,7 @@ impl Wording {
     }
 
     /// An average reward: "70%" of binary verdicts, else a number. An interval stands beside it
-    /// unless it covers more than half of the scale.
+    /// unless it covers more than half of the scale. Only the interval if the mean is not known.
     pub(super) fn mean(&self, interval: Interval) -> String {
         let tells = self.tells(interval);
         match (&self.label, tells) {
@@ -84,7 +84,7 @@ impl Wording {
         self.label.as_ref().map_or("all there was to find".into(), |label| format!("everything {label}"))
     }
 
-    /// A sentence's predicate for an average: "70% were harmful", "the average verdict was 3.1".
+    /// A clause about an average: "70% were harmful", "the average verdict was 3.1".
     pub(super) fn were(&self, average: &str) -> String {
         match &self.label {
             Some(label) => format!("{average} were {label}"),

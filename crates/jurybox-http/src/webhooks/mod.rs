@@ -1,8 +1,8 @@
 //! Webhooks: delivery of a queue's activity log to other systems as it grows.
 //!
 //! Every webhook has a cursor in the database, the last entry delivered. It moves only after a
-//! successful delivery, or when an administrator sets it. So every entry arrives at least once and
-//! in order. A retry sends the same entries under the same id.
+//! successful delivery, or when an administrator sets it. So entries arrive in order, and each at
+//! least once unless an administrator skips it. A retry sends the same entries under the same id.
 //!
 //! One server at a time delivers to a webhook, by a lease of a minute; if that server dies, another
 //! takes over. A failed delivery is retried after ever longer pauses, up to an hour. After days of
@@ -165,7 +165,7 @@ fn failure_outcome(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailur
     let rest = (first << hook.failures.min(20)).min(longest) * 1_000_000;
     let chance = RandomState::new().hash_one(now) % (rest / 5);
     let give_up = i64::try_from(app.0.settings.webhooks.give_up.as_micros()).unwrap_or(i64::MAX);
-    // A long time with hardly any attempt is a jump of the clock, not a reason to stop.
+    // A long time alone is no reason to stop, because the clock may have jumped.
     let tired = hook.failures >= ENOUGH
         && hook.failing_since.is_some_and(|since| now.saturating_sub(since) >= give_up);
     let next_try = now.saturating_add_unsigned(rest + chance);

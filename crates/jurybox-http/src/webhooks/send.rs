@@ -1,6 +1,6 @@
 //! A minimal HTTP client for webhooks: one POST per connection, to an address that was checked
-//! before. It follows no redirects and gives its caller the status only, so that it cannot be used
-//! to probe a network.
+//! before. It follows no redirects, and returns only the status of a response, so that it cannot be
+//! used to probe a network.
 
 use super::address::WebhookTarget;
 use std::fmt::Write as _;

@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimBody {
     pub(crate) reviewer: Name,
-    /// How many items; by default the queue's `k`. If more than 100 are asked for without the role
-    /// `read` or `admin`, 100 are handed out.
+    /// How many items; by default the queue's `k`. Without the role `read` or `admin`, at most 100
+    /// are handed out.
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) k: Option<u32>,
     /// Only items with these tags.

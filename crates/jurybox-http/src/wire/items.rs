@@ -62,7 +62,8 @@ pub(crate) struct ItemBody {
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
     /// The known answer of a test question, as a label or a reward. The desk does not show it. The
-    /// page about reviewers shows how often each answers correctly. Stored as the tag `golden`.
+    /// page about reviewers shows how often each reviewer answers correctly. Stored as the tag
+    /// `golden`.
     golden: Option<Name>,
 }
 

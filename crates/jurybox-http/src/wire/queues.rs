@@ -90,8 +90,8 @@ pub(crate) struct FileColumnRoles {
     /// The column with the items' ids.
     #[schema(min_length = 1)]
     id: String,
-    /// Columns with tags, by tag. The column of the tag `golden` has the known answers of golden
-    /// items.
+    /// Columns with tags, by tag. The column of the tag `golden` has the known answers of test
+    /// questions.
     #[schema(required = false)]
     tags: BTreeMap<String, String>,
     /// The columns that reviewers are shown.
@@ -148,7 +148,7 @@ pub(crate) struct QueueChange {
     #[serde(default, rename = "random_check_rate")]
     #[schema(rename = "random_check_rate", minimum = 0, maximum = 1)]
     random_check_rate: Option<f64>,
-    /// The largest share of claimed items that random checks may take before the best items.
+    /// The largest share of claimed items that are random checks, on average over many claims.
     #[serde(default, rename = "random_check_share")]
     #[schema(rename = "random_check_share", minimum = 0, maximum = 1)]
     random_check_share: Option<f64>,
@@ -169,7 +169,7 @@ pub(crate) struct QueueChange {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 16_777_216)]
     max_payload: Option<u32>,
-    /// How many items a reviewer can hold at once; if `k` is more, `k`. 100 in a new queue.
+    /// How many items a reviewer can hold at once, or `k` if that is more; 100 in a new queue.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1_000_000)]
     max_held: Option<u32>,
@@ -195,7 +195,7 @@ pub(crate) struct QueueChange {
     columns: Option<FileColumns>,
 }
 
-/// Tells a scale that is set to null (`Some(None)`) from one that is left out (`None`).
+/// Distinguishes a scale that is set to null (`Some(None)`) from one that is left out (`None`).
 #[expect(clippy::option_option, reason = "left out, null and a scale differ")]
 fn null_or_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<VerdictScale>>, D::Error> {
     Option::deserialize(from).map(Some)

@@ -14,7 +14,7 @@ pub(crate) struct WebhookBody {
     #[schema(value_type = String, max_length = 2048)]
     pub(crate) url: String,
     /// The signing secret: `whsec_` and 24 to 64 bytes in base64. If left out, a known webhook
-    /// keeps its secret. A new webhook gets one, which this answer alone shows.
+    /// keeps its secret. A new webhook gets one, shown only in the answer to this request.
     pub(crate) secret: Option<Name>,
     /// The log entry after which delivery begins. By default a new webhook begins with the next
     /// entry, and a known one continues.

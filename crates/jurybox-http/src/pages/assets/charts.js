@@ -117,8 +117,8 @@ function tip(plot, strip) {
   const svg = visible(plot), area = areaOf(svg);
   const scale = svg.clientWidth / svg.viewBox.baseVal.width;
   const at = (area.left + strip.x * area.width) * scale;
-  // The box is to the right of the line if there is room, and to the left during a selection to the
-  // right.
+  // The box is to the right of the line. It is to the left if there is no room, or if the selection
+  // is to the right.
   const [before, after] = [at - 12 - box.offsetWidth, at + 12];
   const left = after + box.offsetWidth > plot.clientWidth || (drag?.share > strip.x && before >= 0);
   box.style.left = `${Math.max(0, Math.min(left ? before : after, plot.clientWidth - box.offsetWidth))}px`;

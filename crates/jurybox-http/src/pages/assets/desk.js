@@ -19,7 +19,7 @@ function begin() {
   const { queue, reviewer } = desk.dataset;
   const lease = 1000 * Number(desk.dataset.lease);
   const undoFor = 1000 * Number(desk.dataset.undo);
-  const leaving = Number(desk.dataset.leaving); // skips that can be undone: their items are still held
+  const leaving = Number(desk.dataset.leaving); // the most skips that can be undone at a time
   const path = `/q/${queue}/desk/`;
   const buttons = [...document.querySelectorAll("button[name=label]")];
   const done = new Set(); // items judged here or in another tab, by item and token
@@ -53,8 +53,8 @@ function begin() {
   function heard(state, entry, answer) {
     const one = said.find(entry.id);
     if (state === "sent") {
-      // An older answer to `fill` may still offer the item. Verdicts from before a reload are not
-      // known here.
+      // An older answer to `fill` may still offer the item. After a reload, `done` lacks earlier
+      // verdicts.
       done.add(marked(entry.body));
       bar.state("server");
       if (!outbox.ready()) bar.state("outbox");
@@ -187,7 +187,7 @@ function begin() {
     done.add(marked(shown));
     tabs.left(marked(shown));
     const id = word();
-    // Added before sending, because the answer looks for it.
+    // Added before sending, because `heard` looks for it when the answer comes.
     said.add({ id, step, words, shown, until: Date.now() + undoFor });
     outbox.add(step, { reviewer, id, item: shown.item, token: shown.token, ...body }, rests);
     outbox.limit("skip", leaving);
@@ -256,7 +256,7 @@ function begin() {
     }
   }
 
-  // Tells that the server cannot be reached, even a reviewer who only reads.
+  // Tells the reviewer that the server cannot be reached, even if nothing is being sent.
   function away() {
     bar.state("server", "The server cannot be reached. You can go on: your verdicts are kept in this browser and sent when it is back.");
   }

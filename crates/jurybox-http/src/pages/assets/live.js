@@ -179,7 +179,7 @@ window.addEventListener(
   },
   true,
 );
-// On the desk it is loaded in advance, for when the server is unreachable.
+// The desk loads the palette in advance, for when the server is unreachable.
 if (document.getElementById("desk")) import("./palette.js");
 window.addEventListener("keydown", (event) => {
   const letter = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;

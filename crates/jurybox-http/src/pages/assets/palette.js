@@ -28,7 +28,8 @@ function build() {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 
-// The score of an entry, or -1 unless every word occurs in it. The begin of a word scores higher.
+// The score of an entry, or -1 unless every word occurs in it. A match at the start of a word
+// scores higher.
 function fit(way, words) {
   const text = way.text.toLowerCase();
   let sum = 0;

@@ -1,5 +1,5 @@
 // The verdicts and skips that can still be undone, newest last, and a line that shows for how long
-// the last of them can be.
+// the last of them can still be undone.
 import { made } from "./bar.js";
 
 export class Undoable {

@@ -137,8 +137,8 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
 /// The hidden fields of the forms for a verdict and a skip.
 fn item_fields(who: &str, held: Option<(&str, u64)>) -> Markup {
     let (item, token) = held.unzip();
-    // With the same id, a form that is sent twice counts once. The id has a hash of the item's id,
-    // because it outlives the item's id if the item is erased.
+    // With the same id, a form that is sent twice counts once. The id has only a hash of the item's
+    // id, because verdict ids remain when an item is erased.
     let id = held.map(|(item, token)| format!("desk-{token}-{:016x}", jurybox::toolbox::hash_text(item)));
     html! {
         input type="hidden" name="reviewer" value=(who);

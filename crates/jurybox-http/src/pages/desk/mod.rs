@@ -32,7 +32,7 @@ const WHO: &str = "jurybox-reviewer";
 const A_YEAR: u64 = 31_536_000;
 /// How many items the desk claims for a reviewer: the current and the next one.
 const HELD: usize = 2;
-/// How many more items a reviewer may hold whose skips can still be undone.
+/// How many skipped items a reviewer may hold in addition, while their skips can still be undone.
 const LEAVING: usize = 8;
 /// The most labels with a number key.
 const KEYS: usize = 9;

@@ -48,7 +48,7 @@ const KEPT: [&str; 40] = [
 ];
 /// More elements that are kept.
 const LISTS: [&str; 3] = ["ul", "tbody", "thead"];
-/// Elements that are dropped with their content, which is not shown.
+/// Elements that are dropped with their content, because it is not text for readers.
 const DROPPED: [&str; 5] = ["script", "style", "template", "iframe", "title"];
 /// Attributes whose value is written out, because readers see it or follow it.
 const SEEN: [&str; 6] = ["alt", "href", "label", "placeholder", "src", "value"];
@@ -151,7 +151,7 @@ enum Tag {
     Other,
 }
 
-/// Parses the tag at the begin of a text, and returns the rest. None if the `<` is plain text.
+/// Parses the tag at the start of a text, and returns the rest. None if the `<` is plain text.
 fn tag(text: &str) -> Option<(Tag, &str)> {
     if let Some(comment) = text.strip_prefix("<!--") {
         return Some((Tag::Other, after_comment(comment)));
@@ -185,7 +185,7 @@ fn after_comment(text: &str) -> &str {
 }
 
 /// The values of a tag's attributes in [`SEEN`], and the text after the tag. As in browsers, quotes
-/// count only at the begin of a value, and a quoted `>` does not end the tag.
+/// count only at the start of a value, and a quoted `>` does not end the tag.
 fn attributes(text: &str) -> (Vec<String>, &str) {
     let mut words = Vec::new();
     let mut rest = text;

@@ -94,7 +94,7 @@ fn inline(text: &str) -> Markup {
     PreEscaped(html)
 }
 
-/// Renders the markup at the begin of a text, and returns the rest. None if it is plain text.
+/// Renders the markup at the start of a text, and returns the rest. None if it is plain text.
 fn markup_at(text: &str) -> Option<(Markup, &str)> {
     if let Some(code) = text.strip_prefix('`') {
         let end = code.find('`')?;

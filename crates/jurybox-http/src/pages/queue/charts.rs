@@ -44,7 +44,7 @@ pub(in crate::pages) fn drawn(plot: &Plot, frame: &Frame, clock: impl Fn(f64) ->
     html! { div class="plot" data-live { (PreEscaped(plot.live(frame, clock))) } }
 }
 
-/// The panel's text if the chosen time range has no data, and other time has.
+/// The panel's text if the chosen time range has no data, but other times have.
 fn nothing(view: &QueuePage<'_>) -> PanelBody {
     PanelBody::Later(
         html! { "Nothing happened in this time range. " a href={ "/q/" (view.queue) } { "Show all time" } },
@@ -90,8 +90,8 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
         curve.reference = name == RANDOM_ORDER;
         curves.push(curve.in_colour(Colour::Muted));
     }
-    // The first point has the time of the first item.
     let trend = first_and_last(&all, &words).filter(|_| snapshot.looked_since().is_none());
+    // The first point has the time of the first item.
     let when = |x: f64| picked.get(((x - first) as usize).saturating_sub(1)).map(|(at, _)| *at);
     PanelBody::Open(html! {
         (drawn(&plot("items reviewed", &words.found(), curves), &FRAME, when))

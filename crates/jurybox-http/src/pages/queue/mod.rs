@@ -59,7 +59,7 @@ const LEFT: [Panel; 3] = [
 /// The panels of the right column.
 const RIGHT: [Panel; 2] =
     [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
-/// The panels below both columns, which are folded.
+/// The panels below both columns. They are folded once they have content.
 const BELOW: [Panel; 5] = [
     ("compare", "Compared with the period before", compare::panel),
     ("delay", "How long a verdict takes", charts::delay),

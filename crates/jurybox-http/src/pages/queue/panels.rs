@@ -18,7 +18,7 @@ const LISTED: usize = 12;
 const NAMED: usize = 20;
 /// The most changes of evaluators that are listed above the activity log.
 const CHANGES: usize = 4;
-/// The widest interval that is shown for the share missed of all there was to find.
+/// The widest interval of the missed share of the total reward that is shown.
 const WIDEST_MISSED: f64 = 0.5;
 
 /// The key figures of the queue, and its warnings.

@@ -58,11 +58,11 @@ pub(super) struct TimeRange {
 }
 
 impl TimeRange {
-    /// The range that a URL asks for. `own`, a begin and an end, has precedence over a named range.
-    /// Without a begin it starts with the queue, and without an end it ends now.
+    /// The range that a URL asks for. `own`, a start and an end, has precedence over a named range.
+    /// Without a start it begins with the queue, and without an end it ends now.
     ///
     /// # Errors
-    /// If the begin does not lie before the end.
+    /// If the start does not lie before the end.
     pub(super) fn of(
         snapshot: &QueueSnapshot,
         range: Option<NamedRange>,
@@ -130,7 +130,7 @@ impl TimeRange {
         let way = |to: String, name: &str, here: bool| {
             html! { a href=(to) aria-current=[here.then_some("true")] { (name) } }
         };
-        // Within an hour, both ends could show the same minute.
+        // To the minute, both ends of a short range could look the same.
         let time =
             if self.to.saturating_sub(self.from) < 60 * MINUTE { moment_to_the_second } else { moment };
         html! {

@@ -49,7 +49,7 @@ pub(crate) struct EvaluatorDetail {
     drift: Vec<DriftAlarm>,
 }
 
-/// An evaluator, and the correlation of its scores with those of the evaluator that names it.
+/// Another evaluator, and the correlation of its scores with this evaluator's scores.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Redundancy {
     with: String,

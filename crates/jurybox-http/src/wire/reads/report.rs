@@ -18,20 +18,22 @@ pub(crate) struct ReportAnswer {
     found: f64,
     /// The mean reward of items that were claimed for their value or due date, without random
     /// checks and golden items. If `released` is not 0, only the ends of the interval are known:
-    /// they allow for any reward of these items.
+    /// they allow for any reward of the released items.
     picked: CountedMean,
-    /// How many claimed items came back without a decision: skipped, released, expired, closed by a
-    /// rule, or waiting for another verdict.
+    /// How many claimed items, without random checks and golden items, came back without a
+    /// decision: skipped, released, expired, closed without a person's verdict, or waiting for
+    /// another verdict.
     released: u64,
-    /// How many golden items people have decided. Besides here, golden items count in `items` only.
+    /// How many golden items people have decided. Elsewhere, golden items count in `items` only.
     golden: u64,
-    /// The mean reward of items that people decided without having claimed them.
+    /// The mean reward of items that people decided without a claim. Random checks are left out.
     unclaimed: CountedMean,
     /// The mean reward of all items, estimated from random checks (`random_check_rate`): what a
     /// random order would find.
     random: CountedMean,
-    /// The mean reward of the items that the plain average of the scores would have picked, as many
-    /// as were picked. Estimated from random checks; without a `mean` where these leave it open.
+    /// The mean reward of as many items as were picked, if the plain average of the scores had
+    /// picked them. Estimated from random checks; if these do not settle the mean, only its
+    /// interval is given.
     plain_mean: CountedMean,
     /// The sum of rewards of items without a decision, as a 95% interval estimated from random
     /// checks. Null if no random check is decided, or rewards have no scale.
