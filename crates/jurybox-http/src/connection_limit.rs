@@ -70,7 +70,7 @@ mod tests {
         drop(two);
         assert!(take("10.0.0.1").is_some());
         drop(others);
-        assert!(addresses.open.lock().unwrap().is_empty(), "addresses without connections are forgotten");
+        assert!(addresses.open.lock().unwrap().is_empty(), "unused addresses are dropped");
         assert!(ConnectionLimit::new(None).take("10.0.0.1".parse().unwrap()).is_some());
     }
 }

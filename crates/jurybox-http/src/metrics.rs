@@ -76,8 +76,8 @@ pub(crate) struct Metrics {
     dropped: Counter,
     up: Gauge,
     disk_full: Gauge,
-    /// Held while the metrics are written as text, because the gauges are set anew for each reader,
-    /// who may see only some queues.
+    /// Held while the metrics are written as text, because the gauges are set anew for every
+    /// reader, to the queues that they may see.
     writing: Mutex<()>,
 }
 

@@ -81,7 +81,7 @@ mod tests {
         }
         assert!(
             ask(&[("host", "desk.example")], "10.0.0.5").is_err(),
-            "browsers always send `Origin`"
+            "a browser always sends `Origin` with a form"
         );
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Lines go to the queue in batches. If the request has an idempotency key, the first batch has
 //! this key, and each later one a key derived from it. A batch waits until the next item or the end
-//! of the body has arrived, because the last batch is marked as such. A longer stream with the same
-//! key is therefore refused.
+//! of the body has arrived, because the last batch is marked as the last. So a stream that is
+//! repeated with the same key, but longer, is refused.
 
 use super::Idempotency;
 use super::items::answered;

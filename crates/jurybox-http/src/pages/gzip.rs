@@ -1,8 +1,8 @@
 //! Compression of pages, styles and scripts with gzip, for browsers that accept it.
 //!
-//! Compressed length leaks secrets that stand beside text of an attacker (the BREACH attack). Pages
-//! contain no secrets: keys are never shown, and the session cookie is in the headers. JSON,
-//! exports and event streams are not compressed.
+//! The length of a compressed page can reveal secrets that stand beside text of an attacker (the
+//! BREACH attack). Pages contain no secrets: keys are never shown, and the session cookie is in the
+//! headers. JSON, exports and event streams are not compressed.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;

@@ -120,7 +120,8 @@ fn golden_reward(right: &str, scale: Option<&VerdictScale>) -> Option<f64> {
 }
 
 /// The first verdicts on each item, as many as the quorum, in order of time. Later verdicts are
-/// left out: they were asked for only because the first ones differ, which would bias agreement.
+/// left out, because they were asked for only after the first ones differed, and would bias
+/// agreement.
 fn first_verdicts<'a>(
     blind: impl Iterator<Item = &'a RecentVerdict>,
     quorum: usize,

@@ -153,7 +153,7 @@ pub(crate) struct QueueChange {
     #[schema(rename = "random_check_share", minimum = 0, maximum = 1)]
     random_check_share: Option<f64>,
     /// After this many seconds the jury takes an item's scores into account, even if some are still
-    /// missing. A claim makes the jury do so at once.
+    /// missing. A claim, a verdict or closing the item makes the jury do so at once.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 31_536_000)]
     settle_seconds: Option<u32>,
@@ -187,7 +187,8 @@ pub(crate) struct QueueChange {
     #[schema(value_type = Option<Vec<Name>>, max_items = 2048)]
     muted: Option<Vec<String>>,
     /// Fixed weights by evaluator that override the learnt ranking; learning continues. An item's
-    /// value is the weighted mean of its scores. Empty to return to the learnt ranking.
+    /// value is the weighted mean of its scores; scores for which low is good count negatively.
+    /// Empty to return to the learnt ranking.
     #[serde(default)]
     weights: Option<BTreeMap<String, f64>>,
     #[serde(default)]

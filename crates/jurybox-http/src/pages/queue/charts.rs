@@ -100,7 +100,7 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
 }
 
 /// A sentence that compares the first and the last [`ENDS`] items reviewed. None with fewer than
-/// twice as many items.
+/// twice [`ENDS`] items.
 fn first_and_last(all: &[(i64, f64)], words: &Wording) -> Option<String> {
     if all.len() < 2 * ENDS {
         return None;

@@ -18,7 +18,7 @@ const LISTED: usize = 12;
 const NAMED: usize = 20;
 /// The most changes of evaluators that are listed above the activity log.
 const CHANGES: usize = 4;
-/// The widest interval of the missed share of the total reward that is shown.
+/// An interval of the missed share that is wider than this is not shown.
 const WIDEST_MISSED: f64 = 0.5;
 
 /// The key figures of the queue, and its warnings.

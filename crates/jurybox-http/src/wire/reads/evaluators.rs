@@ -43,7 +43,7 @@ pub(crate) struct EvaluatorDetail {
     /// The share of items that have the evaluator's score, over a sample of all items.
     coverage: Option<f64>,
     /// The other evaluator with the strongest correlation of scores, over a sample of all items.
-    /// Null for more than 100 evaluators.
+    /// Null for more than 100 evaluators, or without any correlation.
     redundancy: Option<Redundancy>,
     /// Confirmed changes of this evaluator.
     drift: Vec<DriftAlarm>,

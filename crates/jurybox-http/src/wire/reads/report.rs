@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 /// verdicts on them count in the means of `picked` and `unclaimed`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReportAnswer {
-    /// All items that arrived.
+    /// All items that arrived and were not erased.
     items: u64,
     /// Items that people have decided, without golden ones (test questions with a known answer).
     reviewed: u64,
