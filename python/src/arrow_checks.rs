@@ -128,6 +128,9 @@ fn text<O: OffsetSizeTrait>(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     }
     let bytes = part.buffers()[1].as_slice();
     let (first, last) = (offsets[0].as_usize(), offsets[part.len()].as_usize());
+    if first > last || last > bytes.len() {
+        return Err(ArrayFault::Malformed("offsets of text beyond its bytes".into()));
+    }
     // All cells are tried at once, because nearly all columns are plain ASCII.
     if let Ok(whole) = str::from_utf8(&bytes[first..last])
         && (whole.is_ascii() || offsets.iter().all(|at| whole.is_char_boundary(at.as_usize() - first)))

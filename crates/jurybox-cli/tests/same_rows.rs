@@ -44,7 +44,7 @@ fn a_table_that_was_saved_again_is_learnt_once() {
     folder.write("other.csv", &csv([0, 1, 2, 3], ",", "\n", &other));
     let messages = learn("other.csv");
     assert!(
-        messages.contains("Learnt from 1 reward in") && messages.contains("19 rows have ids"),
+        messages.contains("Learnt from 1 reward in") && messages.contains("19 rows with the same id"),
         "{messages}"
     );
     assert_eq!(folder.seen("s.json")["used"], 21);
