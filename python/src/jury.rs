@@ -238,7 +238,7 @@ impl PyJury {
         })
     }
 
-    /// Replaces the evaluators. Evaluators of the same name keep what was learnt about them.
+    /// Replaces the evaluators. Evaluators of the same name keep their learnt figures.
     #[pyo3(signature = (evaluators, *, invert = Vec::new()))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn set_evaluators(

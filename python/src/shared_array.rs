@@ -34,7 +34,7 @@ impl SharedArray {
         })
     }
 
-    /// A copy of these rows as they are now. The rows must exist.
+    /// A copy of the present values of these rows. The rows must exist.
     pub(crate) fn copy(&self, rows: Range<usize>) -> Vec<f64> {
         let mut copied = Vec::with_capacity(rows.len() * self.width);
         for row in rows {

@@ -127,7 +127,7 @@ pub(crate) fn check_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<(
         let (of_picks, of_jury) =
             if there { ("a context", "an evaluator") } else { ("an evaluator", "a context") };
         let message = format!(
-            "`{name}` is {of_picks} of these picks and {of_jury} of this jury: a group is not a score. Learn them with the jury that \
+            "`{name}` is {of_picks} of these picks and {of_jury} of this jury, and a context is not a score. Learn them with the jury that \
              picked them, or with one that has the same context="
         );
         return Err(refused("evaluators", &message));

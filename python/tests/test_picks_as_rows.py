@@ -121,7 +121,7 @@ def test_a_group_is_no_score_of_another_jury() -> None:
     plain = jb.Jury(["a", "b", "language"])
     before = plain.to_json()
     for shape in (picks, picks.to_dicts(), pl.DataFrame(picks.to_dicts())):
-        with pytest.raises(jb.Error, match="`language` is a context of these picks and an evaluator of this jury: a group is not a score"):
+        with pytest.raises(jb.Error, match="`language` is a context of these picks and an evaluator of this jury, and a context is not a score"):
             plain.learn(shape, [1.0] * 5)
     scores = jb.Jury(["a", "b", "language"], "lin-ucb").round(RNG.uniform(size=(9, 3)), k=5)
     with pytest.raises(jb.Error, match="`language` is an evaluator of these picks and a context of this jury"):

@@ -1,6 +1,6 @@
 //! Advice on errors and warnings, in terms of the options of the command line.
 //!
-//! The libraries say what is wrong and where, but do not know the options. Advice follows from the
+//! The errors of the libraries do not know the options. Advice follows from the
 //! variant and the fields of an error, or comes from the command ([`Advised`]). The words of a
 //! message do not matter.
 

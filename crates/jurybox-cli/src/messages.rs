@@ -39,7 +39,7 @@ pub(crate) fn warn(message: &str) {
     }
 }
 
-/// All warnings given to [`warn`] so far, each once, also those that `--quiet` hid.
+/// All warnings given to [`warn`] so far, each once, including warnings that `--quiet` hid.
 pub(crate) fn warnings() -> Vec<String> {
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -6,7 +6,7 @@ mod folder;
 use folder::{Folder, rows};
 use std::fs;
 
-/// `pick` is told how the table is written (`--na`, `--decimal`). `learn` reads the picks without
+/// `pick` gets the format of the table (`--na`, `--decimal`). `learn` reads the picks without
 /// these options, in each of three formats.
 #[test]
 fn picks_carry_the_scores_as_they_were_read() {

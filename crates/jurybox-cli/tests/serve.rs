@@ -298,7 +298,7 @@ fn verdicts_of_several_on_one_item_come_in_one_request() {
     assert_eq!(answer.problem(422), "refused");
 }
 
-/// A server that is told to end answers the request under way. The next process finds its effect.
+/// A server that ends on a signal answers the request under way. The next process finds its effect.
 #[test]
 fn it_ends_well_and_begins_where_it_ended() {
     let mut server = started("end");

@@ -150,7 +150,7 @@ pub struct Bars {
 const ROW: f64 = 26.0;
 
 impl Bars {
-    /// The chart for a [`page`](crate::page): a wide and a narrow drawing, of which the page shows
+    /// The chart for a [`page`](crate::page): a wide and a narrow drawing. The page shows
     /// one.
     ///
     /// ```

@@ -125,7 +125,7 @@ impl HeatMap {
         self.values[i * self.names.len() + j]
     }
 
-    /// The map for a [`page`](crate::page): a wide and a narrow drawing, of which the page shows
+    /// The map for a [`page`](crate::page): a wide and a narrow drawing. The page shows
     /// one.
     ///
     /// ```

@@ -114,7 +114,7 @@ pub fn style() -> String {
     )
 }
 
-/// Text as markup: escaped, with what is between two backticks as code.
+/// Text as markup: escaped, with text between two backticks as code.
 ///
 /// ```
 /// use jurybox_draw::prose;

@@ -162,7 +162,7 @@ impl Plot {
         self.drawn(&Frame::FULL.for_file())
     }
 
-    /// The plot for a [`page`](crate::page): a wide and a narrow drawing, of which the page shows
+    /// The plot for a [`page`](crate::page): a wide and a narrow drawing. The page shows
     /// one.
     ///
     /// ```

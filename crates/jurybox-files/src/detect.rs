@@ -141,7 +141,7 @@ impl ColumnDetector {
         self.no == 0 && self.whole.missing > 0
     }
 
-    /// The column `name` with what was detected.
+    /// The column `name` with the findings.
     pub(crate) fn found(&self, name: String) -> ColumnInfo {
         // A single `12,50` does not turn every `4,103` into a decimal.
         let seen = self.decimal_commas > 0 && self.decimal_commas >= self.either;

@@ -221,7 +221,7 @@ pub fn join_verdicts(
     Ok(back)
 }
 
-/// What was found for an item while its picks are joined.
+/// The verdict on an item, collected while its picks are joined.
 #[derive(Default)]
 struct JoinState {
     /// Whether its verdict was joined to a pick now, or was learnt before.

@@ -61,7 +61,7 @@ fn parquet(folder: &Path, scores: &[Option<f64>], group: usize) -> PathBuf {
     path
 }
 
-/// The same rows in CSV, in Parquet and in memory.
+/// Equal rows in CSV, in Parquet and in memory.
 fn tables(folder: &Path, scores: &[Option<f64>], group: usize) -> Vec<Table> {
     let roles = Roles::default();
     vec![

@@ -95,7 +95,7 @@ fn csv(folder: &Path, batch: &RecordBatch) -> PathBuf {
     path
 }
 
-/// The same rows as CSV and Parquet, in 1, 7, 100 and 30,000 batches, and from streams, with
+/// Equal rows as CSV and Parquet, in 1, 7, 100 and 30,000 batches, and from streams, with
 /// several numbers of threads.
 fn tables(folder: &Path, roles: &Roles) -> Vec<(&'static str, Table)> {
     let batch = batch();

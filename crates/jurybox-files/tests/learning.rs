@@ -253,7 +253,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
             "{:?}",
             lesson.notices()
         );
-        // The same rows together with a new one.
+        // Known rows together with a new one.
         write(&folder.path("more.csv"), 1, (0..6).chain(20..21), [0, 1, 2, 3]);
         let more =
             learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &how, &mut ()).unwrap().unwrap();

@@ -19,7 +19,7 @@ impl Folder {
     }
 }
 
-/// What was read from a file: the roles of its columns in words, all scores row by row, the
+/// The contents of a file: the roles of its columns in words, all scores row by row, the
 /// warnings, and the rewards.
 #[derive(Debug)]
 struct Read {

@@ -55,7 +55,7 @@ fn score(row: u8, evaluator: u8) -> f64 {
     f64::from((row * 7 + evaluator * 5 + row * evaluator) % 13) / 16.0
 }
 
-/// The same rows as Parquet, with and without a dictionary, and as CSV. Columns are a key, two
+/// Equal rows as Parquet, with and without a dictionary, and as CSV. Columns are a key, two
 /// evaluators and a verdict.
 fn files(dir: &Path, key: &ArrayRef, text: &[String]) -> [PathBuf; 3] {
     let rows = || 0..text.len() as u8;

@@ -97,7 +97,7 @@ fn two_sentences_give_advice() {
     assert!(html.find("<svg").unwrap() < html.find("<table>").unwrap());
 }
 
-/// The score with the largest gain is inverted, so it comes after those that are to be trusted.
+/// The score with the largest gain is inverted, so it comes after the trusted ones.
 #[test]
 fn evaluators_are_ordered_by_usefulness() {
     let rows = yes_or_no(&[-3.0, 0.6, 1.2, 0.0], 2000, 2.0, 4);

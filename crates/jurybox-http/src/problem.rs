@@ -42,7 +42,7 @@ pub(crate) struct ProblemBody {
     status: u16,
     /// The last part of `type`.
     code: String,
-    /// What is wrong with this request.
+    /// The fault of this request.
     detail: String,
     /// What to do about it.
     advice: String,
@@ -107,7 +107,7 @@ impl Problem {
         &self.code
     }
 
-    /// What is wrong with this request.
+    /// The fault of this request.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }

@@ -108,7 +108,7 @@ impl Contender {
     }
 }
 
-/// The upper end of the reward range that `exp4p` is told, since it scales rewards to [0, 1].
+/// The upper end of the reward range for `exp4p`, because it scales rewards to [0, 1].
 fn highest_reward(setting: &Setting) -> f64 {
     // Close to the expected maximum of |N(0, 1)| over all items of a run.
     (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt()

@@ -41,7 +41,7 @@ pub enum Error {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// Work on a number of runs was stopped; finished runs are kept on disk if a folder was given.

@@ -3,7 +3,7 @@
 //! Multi-Armed Bandit with Noisy Evaluations".
 //!
 //! A [`Setting`] describes a [`SimulatedQueue`]. A [`trial`] lets policies compete on it,
-//! [`run_all`] does so many times on all cores, and a [`Summary`] has the results with intervals.
+//! [`run_all`] repeats this on all cores, and a [`Summary`] has the results with intervals.
 //! [`replay`] and [`off_policy`] compare policies on a table of past reviews, [`prevalence`]
 //! estimates the mean reward of all its rows, and [`reproduce`] tests the paper.
 //!

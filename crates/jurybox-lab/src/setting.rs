@@ -201,7 +201,7 @@ impl Setting {
         }
         if t.useless.checked_add(t.inverted).is_none_or(|both| both > self.evaluators) {
             let reason =
-                format!("with inverted = {} more than the {} there are", t.inverted, self.evaluators);
+                format!("useless and inverted ({}) together exceed the {} evaluators", t.inverted, self.evaluators);
             return Err(Error::setting("useless", t.useless, reason));
         }
         if let Some((from, to)) = t.outage.filter(|(from, to)| *from == 0 || from > to) {

@@ -2,7 +2,7 @@
 //! end.
 //!
 //! `work PLACE NODE CLAIMS SEED` works on the queue in a folder or PostgreSQL database, and prints
-//! counts of what was accepted. In a folder, nodes take turns, like a server that is restarted.
+//! counts of accepted requests. In a folder, nodes take turns, like a server that is restarted.
 //! `prove PLACE` checks every claim, folds the log again, and prints the result.
 
 use jurybox::Evaluators;

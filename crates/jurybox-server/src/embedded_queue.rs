@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// A queue in a folder that this process holds until the value is dropped, or in a shared database.
 ///
-/// Answers are durable: what was accepted is on disk. A call repeated with the same idempotency key
+/// Answers are durable: accepted changes are on disk. A call repeated with the same idempotency key
 /// counts once, and so does a verdict sent twice with the same id. If a server holds the folder,
 /// requests go to that server.
 ///

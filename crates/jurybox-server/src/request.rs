@@ -31,7 +31,7 @@ pub struct Call {
     pub idempotency: Option<String>,
     /// The request.
     pub request: Request,
-    /// The fingerprint of the larger request of which this is one part. It becomes part of the
+    /// The fingerprint of the larger request that this is a part of. It becomes part of the
     /// call's own fingerprint.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     whole: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A review queue of fifty posts an hour, five of which are reviewed. Four classifiers score them;
+//! A review queue of fifty posts an hour. Five are reviewed. Four classifiers score them;
 //! nobody knows how good each classifier is.
 //!
 //! `cargo run --release -p jurybox --example review_queue`

@@ -1,4 +1,4 @@
-//! Errors of the library: what was wrong, where, and what to do.
+//! Errors of the library: the fault, its place, and what to do.
 
 use std::fmt;
 

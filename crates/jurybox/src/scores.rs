@@ -94,7 +94,7 @@ impl<'a> Scores<'a> {
         Scores { values, evaluators, items: values.len() / evaluators, complete, inverse: None }
     }
 
-    /// The same scores with g^-1 of each in `buffer`, for link g. Juries with this link that are
+    /// These scores with g^-1 of each in `buffer`, for link g. Juries with this link that are
     /// then shown the round need not compute it.
     ///
     /// ```

@@ -48,7 +48,7 @@ fn a_steady_state_allocates_nothing() {
         let mut world = World::new(1, J, 0.0);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut picks = Vec::new();
-        // The same 50 rounds are repeated, so that nothing new has to be stored.
+        // 50 rounds are repeated, so that nothing new has to be stored.
         let rounds: Vec<_> = (0..50).map(|_| world.round(20)).collect();
         let mut play = |times: usize| {
             for ((rewards, table), at) in std::iter::repeat_n(&rounds, times).flatten().zip(0..) {

@@ -57,7 +57,7 @@ fn item(groups: usize, differ: Differ, round: u64, yes: bool, rng: &mut ChaCha8R
 }
 
 /// The mean reward of the `k` items of each round that the juries value most; from these they
-/// learn. The last number of an item is its group; `told` says how juries are told of it.
+/// learn. The last number of an item is its group; `told` passes it to juries.
 fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str, k: usize) -> f64 {
     let scores = rounds[0][0].1.len() - 1;
     let width = if told == Told::Context { scores + 1 } else { scores };

@@ -122,7 +122,7 @@ fn columns_of_which_one_follows_from_another_leave_values_numbers() {
     }
 }
 
-/// If all verdicts are equal, no reviewer is told from another, and names change no value.
+/// If all verdicts are equal, no reviewer can be distinguished, and names change no value.
 #[test]
 fn verdicts_that_are_all_the_same_tell_no_reviewer_from_another() {
     for (seed, reward) in (0..20).flat_map(|seed| [0.0, 1.0, 7.5, 0.1].map(|reward| (seed, reward))) {

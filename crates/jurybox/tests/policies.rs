@@ -272,7 +272,7 @@ fn memory_does_not_grow_with_the_rounds() {
     for spec in specs(J) {
         let mut jury = jury_of(&spec, J);
         let log = run(&mut jury_of(&spec, J), &mut World::new(10, J, 0.1), 100, 20, 5, 10);
-        // The same hundred rounds again and again: there is nothing new to store.
+        // A hundred rounds again and again: there is nothing new to store.
         let mut replay = |times: usize| {
             for logged in std::iter::repeat_n(&log, times).flatten() {
                 observe(&mut jury, logged);

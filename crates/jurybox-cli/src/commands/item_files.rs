@@ -323,7 +323,7 @@ impl AddSummary {
         Ok(())
     }
 
-    /// Adds `count` refused items. `refused` has those that may be listed.
+    /// Adds `count` refused items. `refused` has the ones to list.
     fn refuse(&mut self, count: u64, refused: Vec<Rejected>) {
         self.refused += count;
         let room = LISTED_IN_JSON.saturating_sub(self.rejected.len());

@@ -17,7 +17,7 @@ const BEGINNINGS: &[(&[u8], ForeignKind)] = &[
     (b"\x93NUMPY", ForeignKind::Other("a NumPy array")),
 ];
 
-/// The file type that begins with `head`, if it is one of those that cannot be read.
+/// The file type that begins with `head`, if it cannot be read.
 pub(super) fn foreign(head: &[u8]) -> Option<ForeignKind> {
     let begins = |with: &[u8]| head.starts_with(with);
     if begins(b"PK\x03\x04") {

@@ -217,7 +217,7 @@ const ONE_IN: u64 = 50;
 /// bytes only.
 ///
 /// In other tables with one column of ids, single rows are skipped if the same id, scores, reward
-/// and reviewer were learnt before. Rows of which only the id is known count, and are reported. If
+/// and reviewer were learnt before. Rows with only a known id count, and are reported. If
 /// there are many of them, the ids are taken to be reused for new items, and every row counts. Rows
 /// without a verdict are not remembered, and count each time.
 ///
@@ -364,7 +364,7 @@ enum NewInput<'a> {
 
 impl NewInput<'_> {
     /// For each source, the numbers of the rows that were learnt before. Also, over all sources,
-    /// the rows of which only the id is known.
+    /// the rows with only a known id.
     fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
             NewInput::Files(files) => files.known(),

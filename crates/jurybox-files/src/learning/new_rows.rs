@@ -178,7 +178,7 @@ impl NewFiles {
     }
 
     /// For each file, the numbers of the rows whose verdicts were learnt before. Also, over all
-    /// files, the rows of which only the id is known.
+    /// files, the rows with only a known id.
     pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         let mut ids = ItemList::default();
         let rows = self.files.iter().map(|file| {

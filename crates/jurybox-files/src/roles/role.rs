@@ -129,7 +129,7 @@ impl fmt::Display for NotEvaluator {
             NotEvaluator::DistinctNumbers => "distinct whole numbers, like an id",
             NotEvaluator::LongNumbers => "long whole numbers, like times or telephone numbers",
             NotEvaluator::AmbiguousNumbers => "numbers such as 1,234, which may be thousands or decimals",
-            NotEvaluator::OneWord => "one word in every row",
+            NotEvaluator::OneWord => "the same word in every row",
             NotEvaluator::Text => "text",
             NotEvaluator::Empty => "empty",
         })

@@ -13,6 +13,7 @@ use jurybox_draw::counted;
 use jurybox_server::{ActivityEntry, Config, DriftIncident, Error, Queue};
 use maud::{Markup, html};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The most entries of a page.
 const ENTRIES: usize = 100;
@@ -224,7 +225,9 @@ fn words(queue: &str, config: &Config, event: &ActivityEntry) -> Markup {
             "create" => { (actor) " created the queue" },
             "configure" => {
                 (actor) " changed "
-                @for (at, name) in event.changed.keys().enumerate() { @if at > 0 { ", " } (shown_name(name)) }
+                @for (at, (name, value)) in event.changed.iter().enumerate() {
+                    @if at > 0 { "; " } (shown_name(name)) " to " (setting_text(value))
+                }
             },
             "erase" => { (actor) " erased " (count(event.many)) @if event.many == 1 { " item" } @else { " items" } },
             "settle" => { "earlier verdicts became final" },
@@ -233,3 +236,17 @@ fn words(queue: &str, config: &Config, event: &ActivityEntry) -> Markup {
         }
     }
 }
+/// The value of a setting, as a person reads it: names of a list, "none" if it is empty.
+fn setting_text(value: &Value) -> String {
+    match value {
+        Value::Null => "none".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) if list.is_empty() => "none".into(),
+        Value::Array(list) => {
+            let names = list.iter().map(|one| setting_text(one.get("name").unwrap_or(one)));
+            names.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+

@@ -1,6 +1,6 @@
 //! The settings and the state of a queue, as requests and answers have them.
 //!
-//! Settings are read and written under the names of the API, of which three differ from the stored
+//! Settings are read and written under the names of the API. Three differ from the stored
 //! names ([`RENAMED`]). Types that are never constructed describe nested settings and their limits
 //! for the OpenAPI document. A test compares the top-level names of the document with those read
 //! and written.

@@ -16,7 +16,7 @@ pub(crate) struct VerdictsBody {
 }
 
 impl VerdictsBody {
-    /// Reads the verdicts of a body, apart from those that cannot be read.
+    /// Reads the verdicts of a body, apart from unreadable ones.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<VerdictBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields, expecting = "an object with `verdicts`")]

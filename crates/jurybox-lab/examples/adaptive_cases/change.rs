@@ -4,7 +4,7 @@ use super::{Rng, normal, round, seat};
 use jurybox::Jury;
 use rand::SeedableRng;
 
-/// Scores of 40 items by six evaluators, the third of which has this noise level.
+/// Scores of 40 items by six evaluators. The third one has this noise level.
 fn watched(noise: f64, rng: &mut Rng) -> Vec<f64> {
     let world = |rng: &mut Rng| {
         let reward = normal(rng);

@@ -32,7 +32,7 @@ const METRICS: &[&str] = &[
     "COMET_src",
     "ESIM_",
 ];
-/// Language pairs of the translation set, each of which is replayed by itself.
+/// Language pairs of the translation set; each is replayed by itself.
 const PAIRS: &[&str] = &[
     "ENU-IND", "ENU-ITA", "ENU-DEU", "ARA-ENU", "DEU-ENU", "ENU-ESN", "RUS-ENU", "ENU-CSY", "ESN-ENU",
     "DAN-ENU", "ENU-DAN", "ENU-SVE",

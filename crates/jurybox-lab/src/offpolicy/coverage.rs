@@ -250,9 +250,9 @@ struct Coverage {
     overlap: f64,
     /// Share of logs with a figure.
     figures: f64,
-    /// Share of figures or bounds that hold the truth, of those that were given.
+    /// Share of figures or bounds that hold the truth, among the given ones.
     shown: f64,
-    /// Share of figures or bounds that lie wholly below the truth, of those that were given.
+    /// Share of figures or bounds that lie wholly below the truth, among the given ones.
     below: f64,
     /// Share of Student's intervals of DR that hold the truth.
     student: f64,

@@ -328,7 +328,7 @@ fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     let (_dir, table) = table_as(&text, Roles { id: vec!["thread".into()], ..Roles::default() });
     let found = prevalence(&table, &PrevalenceOptions::default()).unwrap();
     assert_eq!((found.items, found.warnings.len()), (Some(100), 0));
-    // 17 threads, 4 of which are all yes, are worth about 17 verdicts.
+    // 17 threads, 4 with all verdicts yes, are worth about 17 verdicts.
     assert!(
         found.all.effective_labels < 17.5 && found.all.high.unwrap() - found.all.low.unwrap() > 0.35,
         "{found:?}"

@@ -10,7 +10,7 @@ pub(crate) struct DuplicateScores {
     rows: usize,
     /// For each row, the first row with its scores; empty if no two rows have the same scores.
     first: Vec<usize>,
-    /// For each row, the number of rows of which it is the first; empty if `first` is.
+    /// For each row, the number of rows in the group that it begins; empty if `first` is.
     count: Vec<usize>,
 }
 

@@ -35,7 +35,7 @@ pub(super) const LEAST_UNITS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntervalUnit {
     Runs,
-    /// Rows, of which half-samples show the spread, and runs.
+    /// Rows, whose spread half-samples show, and runs.
     Rows,
     Rounds,
     Folds,

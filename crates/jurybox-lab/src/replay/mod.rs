@@ -1,6 +1,6 @@
 //! Replay: how policies would have done on a table in which every row has a reward.
 //!
-//! A policy is shown rows, picks some, is told their rewards and learns from them, as it would have
+//! A policy sees rows, picks some, gets their rewards and learns from them, as it would have
 //! in use. In all protocols but `Reuse` a run reviews no row twice ([`Protocol`]), because repeated
 //! rows reward memory. In these protocols rows of one id are one item ([`ItemIndex`]): no reward is
 //! learnt from one row of an item and then earned with another.

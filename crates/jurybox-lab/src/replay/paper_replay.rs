@@ -234,7 +234,7 @@ impl PaperReplay {
             }
             candidates.load(&log, shown);
             if self.reward_noise > 0.0 {
-                // One error per candidate, so that all policies are told the same of a row.
+                // One error per candidate, so that all policies get the same reward of a row.
                 for noise in &mut noise {
                     let off: f64 = StandardNormal.sample(&mut draws);
                     *noise = self.reward_noise * off;

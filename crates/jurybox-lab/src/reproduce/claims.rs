@@ -1,4 +1,4 @@
-//! The paper's claims about simulations: what was measured, and the findings. A *reading* is a way
+//! The paper's claims about simulations: measurements and findings. A *reading* is a way
 //! to truncate the logistic noise, which the paper leaves open.
 //!
 //! Some rules changed after a first full run. Linear growth was first judged by the log-log slope

@@ -64,7 +64,7 @@ pub struct PaperClaim {
     pub id: String,
     /// The claim in short, with its place in the paper.
     pub paper: String,
-    /// What was measured, with 95% intervals.
+    /// The measurement, with 95% intervals.
     pub measured: String,
     /// The finding.
     pub finding: Finding,

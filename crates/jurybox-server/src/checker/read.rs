@@ -395,7 +395,7 @@ impl QueueRecords {
         self.verdicts.get(&seq)?.iter().find(|verdict| verdict.i == i)
     }
 
-    /// What is wrong with an item's random-check draw, which depends on its id, the queue's secret
+    /// The fault of an item's random-check draw, which depends on its id, the queue's secret
     /// and the rate. None if nothing is, or if the item was erased.
     pub(super) fn wrong_draw(&self, item: &Item) -> Option<String> {
         let secret = self.log.first()?.body["secret"].as_u64()?;

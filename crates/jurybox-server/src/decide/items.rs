@@ -130,7 +130,7 @@ impl Decider<'_> {
 
     /// An item's scores in the order of the queue's evaluators. Also how many scores it has by
     /// evaluators that were removed. These are ignored, since senders may not know of the removal
-    /// yet. `columns` caches the column of each name from the last item. Err says what is wrong.
+    /// yet. `columns` caches the column of each name from the last item. Err names the fault.
     fn row(&self, item: &NewItem, columns: &mut Vec<usize>) -> Result<(Vec<f64>, u64), String> {
         check_name("the id", &item.id)?;
         if item.tags.len() > MOST_TAGS {

@@ -237,7 +237,7 @@ impl QueueWriter {
             self.store.prefetch(prefetch(calls, all_new));
         }
         if calls.iter().any(|call| matches!(call.request, Request::Clock)) {
-            // Whoever sets the log's clock says that the database's clock is right, so that one is
+            // Setting the log's clock asserts that the database's clock is right, so that one is
             // believed at once.
             self.trust_clock();
         }

@@ -90,9 +90,9 @@ const ASKED: usize = 50;
 const REMEMBERED: usize = 100;
 
 impl Queue {
-    /// The detected changes, newest first. Some have an alarm in `model`, or in a newer model if one
-    /// was examined before; the alarms of the others are over. Changes that were over before the
-    /// service started are found only at checkpoints.
+    /// The detected changes, newest first. Some have an alarm in `model`, or in a newer model if
+    /// one was examined before; the alarms of the others are over. Changes that were over before
+    /// the service started are found only at checkpoints.
     pub fn drift_incidents(&self, model: &RankingModel) -> Result<Vec<DriftIncident>, Error> {
         let known = self.known(model)?;
         let stands = |(change, raised): &(EvaluatorChange, Option<AlarmOnset>)| {

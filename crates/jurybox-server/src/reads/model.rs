@@ -27,7 +27,7 @@ pub struct RankingModel {
     fitted: Fitted,
 }
 
-/// What is known of an evaluator.
+/// The figures of an evaluator.
 #[derive(Debug, Clone)]
 pub struct EvaluatorSummary {
     /// The name of the evaluator.
@@ -78,7 +78,7 @@ impl Queue {
         })?
     }
 
-    /// What is known of each evaluator by a model and by a sample of all items. A sample of open
+    /// The figures of each evaluator by a model and by a sample of all items. A sample of open
     /// items would mislead, because picking leaves items on which evaluators disagree. Standard
     /// deviations are those of the last items.
     pub fn evaluator_summaries(&self, model: &RankingModel) -> Result<Vec<EvaluatorSummary>, Error> {

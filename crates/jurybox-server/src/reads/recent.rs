@@ -1,4 +1,4 @@
-//! Recent work of a queue, as its pages show it: verdicts, skips, arrivals, and what is waiting.
+//! Recent work of a queue, as its pages show it: verdicts, skips, arrivals, and waiting items.
 
 use crate::event::{AddedItem, VerdictSource};
 use crate::rows::ItemRow;

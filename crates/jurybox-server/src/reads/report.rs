@@ -1,4 +1,4 @@
-//! The report of a queue: what was found, and estimates of what was missed, from verdicts and
+//! The report of a queue: found rewards, and estimates of missed ones, from verdicts and
 //! random checks.
 
 mod builder;

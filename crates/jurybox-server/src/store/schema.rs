@@ -18,8 +18,9 @@ const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 /// The version of the rules by which logs are folded and models fitted: the last migration that
 /// discards checkpoints. Each claim records it. The model of a claim with an earlier version may
-/// differ from the one that this program computes. Whoever changes the models that follow from a
-/// log adds a migration and a new value here, or the test `by_the_rules_that_claims_name` fails.
+/// differ from the one that this program computes. A change of the models that follow from a log
+/// needs a migration and a new value here. Otherwise the test `by_the_rules_that_claims_name`
+/// fails.
 pub(crate) const RULES: u64 = 15;
 
 /// The first tables. Later migrations add `api_keys`, `webhooks`, `notes` and `deleted_queues`.

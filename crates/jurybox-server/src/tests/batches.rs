@@ -144,7 +144,7 @@ fn a_key_stands_for_what_was_asked_though_nothing_came_of_it(kind: Kind) {
     assert!(matches!(life.writer.answer(&[call("w", "x1")]).remove(0), Err(Error::KeyReused { .. })));
     assert_eq!(life.writer.replica.live.seq, head, "no entry was written");
     assert_sound(&life);
-    // The same request can succeed later, and is then remembered.
+    // A repeated request can succeed later, and is then remembered.
     life.ask(Request::Items(vec![item("late", 1)])).unwrap();
     assert_eq!(accepted(life.writer.answer(&[call("v", "late")]).remove(0)), (1, 0));
     assert_eq!(accepted(life.writer.answer(&[call("v", "late")]).remove(0)), (1, 0));

@@ -197,7 +197,7 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     assert!(!seen());
     undo("b", "bob");
     release("bob");
-    // The same holds for a verdict without a claim.
+    // So is a verdict without a claim.
     ask(Request::Verdicts(vec![verdict("w2", "x", "ann", 1.0)]));
     assert!(seen());
 }

@@ -37,7 +37,7 @@ impl Default for Grid {
 }
 
 impl Grid {
-    /// A grid over increasing knots, at most [`MOST_KNOTS`] of which are used.
+    /// A grid over increasing knots, up to [`MOST_KNOTS`] of them.
     pub(crate) fn new(at: &[f64]) -> Self {
         let at = &at[..at.len().min(MOST_KNOTS)];
         let mut grid =

@@ -1,4 +1,4 @@
-//! Mergeable statistics, of which the states of policies are made.
+//! Mergeable statistics, the parts of policies' states.
 //!
 //! Each takes memory that does not grow with the number of rounds, or only with its logarithm. Two
 //! statistics merge, in any order, into the statistic of both data sets, up to rounding. So late

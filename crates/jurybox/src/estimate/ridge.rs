@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// The same 1,000 examples 10,000 times over. The exact answer is that of 1,000 examples with
+    /// 1,000 examples, learnt 10,000 times over. The exact answer is that of 1,000 examples with
     /// lambda / 10,000.
     #[test]
     fn stays_accurate_over_ten_million_updates() {

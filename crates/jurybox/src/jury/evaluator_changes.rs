@@ -8,7 +8,7 @@ use crate::evaluators::Evaluators;
 
 /// Change of evaluators.
 impl Jury {
-    /// Replaces the evaluators. What was learnt stays with the names, and is forgotten for
+    /// Replaces the evaluators. Learnt figures stay with the names, and is forgotten for
     /// evaluators that are not listed. New evaluators have no past scores. Where the policy allows
     /// it, past labels still teach through the scores that they have.
     ///

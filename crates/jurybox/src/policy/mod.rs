@@ -9,7 +9,7 @@
 //! - `fit` turns the state into a [`Rank`], and `count` adds what depends on the counts of rounds
 //!   and items. Together they are a pure function of options, state and counts.
 //!
-//! A [`Rank`] picks. It is immutable, so many threads can share one.
+//! A [`Rank`] picks. It is immutable, so several threads can share one.
 //!
 //! To add a policy, write its file and add its line to the table in `table.rs`. The checks in
 //! `tests/policies.rs` then run on it too. [`Jury`](crate::Jury) and [`Fitted`](crate::Fitted)
@@ -70,7 +70,7 @@ pub(crate) trait Policy: Clone {
     /// The fit, which picks.
     type Rank: Rank;
 
-    /// A new policy over this number of evaluators, or what is wrong with the options.
+    /// A new policy over this number of evaluators, or the fault of the options.
     fn create(entry: &Entry, link: Link, options: Self::Options, evaluators: usize) -> Result<Self, String>;
 
     /// Declares columns as contexts, which hold groups of items instead of scores. Errors if the
@@ -165,7 +165,7 @@ pub(crate) trait Policy: Clone {
         false
     }
 
-    /// What is wrong with an example's receipt for this policy, if anything.
+    /// The fault of an example's receipt for this policy, if anything.
     fn check_receipt(&self, _example: &Example<'_>) -> Option<String> {
         None
     }

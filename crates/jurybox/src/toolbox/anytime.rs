@@ -1,4 +1,4 @@
-//! Confidence sequences for the mean of a list of which some items are examined: bounds that hold
+//! Confidence sequences for the mean of a list, from some examined items: bounds that hold
 //! at all times together. They may be looked at every day, and examining may stop because of them.
 //!
 //! Item i has a worth y in [0, 1] and is examined with a known probability p, independently of the

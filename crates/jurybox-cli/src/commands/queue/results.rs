@@ -53,7 +53,7 @@ fn sum(interval: Interval) -> String {
     if mean.is_nan() { ends } else { format!("{} ({ends})", rounded(mean, 2)) }
 }
 
-/// Writes what was found and missed, with intervals.
+/// Writes the found and the missed rewards, with intervals.
 pub(super) fn write_results(text: &mut String, found: &QueueReport) -> std::fmt::Result {
     let format = RewardFormat { low: found.scale.low, high: found.scale.high };
     let share = |share: &RewardMean, of: &str| {

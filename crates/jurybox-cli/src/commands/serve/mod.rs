@@ -63,7 +63,7 @@ impl Args {
         let app = App::new(service, settings.clone());
         let next = |app: &App, url: &str| say_next(app, url, &data_option);
         let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, import, next));
-        // Queues get five seconds to close. What was answered is in the database already.
+        // Queues get five seconds to close. Answered requests are in the database already.
         runtime.shutdown_timeout(Duration::from_secs(5));
         drop(app);
         done

@@ -151,7 +151,7 @@ struct FieldVisitor<'w, 'c, 'de> {
     ways: &'w FieldPaths,
     plan: &'w ScanPlan,
     cells: &'c mut [Option<&'de RawValue>],
-    /// Receives each unknown key of the object, and those that `visit_nested` reports.
+    /// Receives each unknown key of the object, and the keys that `visit_nested` reports.
     stranger: &'c mut dyn FnMut(&str),
 }
 

@@ -119,7 +119,7 @@ impl RowSource for BatchStream {
     }
 }
 
-/// The units of a pass over a stream: its batches, of which large ones are split.
+/// The units of a pass over a stream: its batches, with large ones split.
 struct StreamUnits<'a> {
     reader: BatchReader,
     schema: &'a SchemaRef,

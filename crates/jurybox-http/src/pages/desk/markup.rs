@@ -238,11 +238,11 @@ pub(super) fn jury(config: &Config, item: &ExplainedItem) -> Markup {
     html! {
         p class="jury" {
             @if let Some(predicted) = item.predicted {
-                "Predicted: " b { (words.prediction(predicted)) } "."
+                "Your last item, " (item.item.id) ", was predicted: " b { (words.prediction(predicted)) } "."
             } @else if item.learnt_from == 0 {
-                "No prediction yet: the item was ranked by a guess from " (counted(scores as u64, "score")) "."
+                "No prediction yet: your last item was ranked by a guess from " (counted(scores as u64, "score")) "."
             } @else if let Some(value) = value {
-                "Ranked by a value of " b { (number(value)) } ", learnt from " (counted(item.learnt_from, "verdict")) "."
+                "Your last item was ranked by a value of " b { (number(value)) } ", learnt from " (counted(item.learnt_from, "verdict")) "."
             } @else {
                 "This policy makes no prediction."
             }

@@ -18,7 +18,7 @@ use jurybox::Interval;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// An estimate with the ends of its interval; null for what is not known.
+/// An estimate with the ends of its interval; null if unknown.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct IntervalEstimate {
     mean: Option<f64>,

@@ -5,7 +5,7 @@ use jurybox_server::QueueReport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What reviewers found, and an estimate of what was missed. Erased items are left out, except that
+/// Found rewards, and an estimate of missed ones. Erased items are left out, except that
 /// verdicts on them count in the means of `picked` and `unclaimed`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReportAnswer {

@@ -7,7 +7,7 @@ fn uniform_is_the_mean_and_best_is_one_by_construction() {
     let log = world(200, 0.5, 3);
     let outcome = run(&log, &options(Protocol::Pool { budget: 40 }, &["average"]));
     let uniform = outcome.line("uniform").unwrap();
-    // The mean of the pools, each of which has 160 of the 200 rows.
+    // The mean of the pools. Each has 160 of the 200 rows.
     let means = (0..20).map(|run| {
         let schedule::ScheduleStage::Pool { rows, .. } =
             &RowSchedule::of(&log, &options(Protocol::Pool { budget: 40 }, &[]), run).stages[0]

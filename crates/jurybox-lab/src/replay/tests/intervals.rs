@@ -76,7 +76,7 @@ fn over_files(
     names.into_iter().map(of).collect()
 }
 
-/// Four scores, and rewards of which one in `one_in` is 1 and the others are 0.
+/// Four scores and a reward per row. One reward in `one_in` is 1, the others are 0.
 fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> ReviewLog {
     let mut log = world(rows, signal, seed);
     let mut sorted = log.rewards.clone();

@@ -1,4 +1,4 @@
-//! Tests of the options of a replay, and of what is refused.
+//! Tests of the options of a replay, and of refused ones.
 
 use super::*;
 use jurybox::Spec;

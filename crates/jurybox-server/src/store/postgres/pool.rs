@@ -17,7 +17,7 @@ const CONNECTIONS: usize = 10;
 /// How long a request waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A limited number of connections, some of which may not be open yet.
+/// A limited number of connections. Some may not be open yet.
 pub(super) struct ConnectionPool<T> {
     state: Mutex<State<T>>,
 }
