@@ -200,8 +200,10 @@ impl Setting {
             return Err(Error::setting("rho", t.rho, "correlated evaluators and rho > 0 go together"));
         }
         if t.useless.checked_add(t.inverted).is_none_or(|both| both > self.evaluators) {
-            let reason =
-                format!("useless and inverted ({}) together exceed the {} evaluators", t.inverted, self.evaluators);
+            let reason = format!(
+                "useless and inverted ({}) together exceed the {} evaluators",
+                t.inverted, self.evaluators
+            );
             return Err(Error::setting("useless", t.useless, reason));
         }
         if let Some((from, to)) = t.outage.filter(|(from, to)| *from == 0 || from > to) {

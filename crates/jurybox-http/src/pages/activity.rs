@@ -249,4 +249,3 @@ fn setting_text(value: &Value) -> String {
         other => other.to_string(),
     }
 }
-
