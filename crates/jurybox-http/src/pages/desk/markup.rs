@@ -87,7 +87,7 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
             }
             div class="work" {
                 div #said class="said" aria-live="polite" data-said=(undoable(&desk.config, &desk.own)) { (after(desk, who)) }
-                p class="lease" { span { "reserved for you for " b #left { "–" } } span class="line" { i #lease {} } }
+                p class="lease" { span { "reserved for " b #left { "–" } } span class="line" { i #lease {} } }
                 div #jury class="thought" aria-live="polite" { @if let Some(judged) = &desk.jury { (jury(&desk.config, judged)) } }
                 form #verdict class="judge" method="post" action=(action("verdict")) {
                     (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))

@@ -63,7 +63,7 @@ const RIGHT: [Panel; 2] =
 const BELOW: [Panel; 5] = [
     ("compare", "Compared with the period before", compare::panel),
     ("delay", "How long a verdict takes", charts::delay),
-    ("errors", "Evaluators that make the same mistakes", charts::errors),
+    ("errors", "Evaluators that err together", charts::errors),
     ("reliability", "Verdicts by score", charts::reliability),
     ("feed", "Latest activity", panels::feed),
 ];
