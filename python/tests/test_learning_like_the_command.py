@@ -363,13 +363,13 @@ def test_frames_that_come_again_are_counted_once_by_their_ids(kind: str, tmp_pat
     jury.save(tmp_path / "state.json")
     jb.learn(FRAMES[kind](table), state=tmp_path / "state.json", **asked)
     assert jb.Jury.load(tmp_path / "state.json").seen["items"] == 4
-    with pytest.raises(jb.Error, match="taught with are in the other states already"):
+    with pytest.raises(jb.Error, match="in the other states as well"):
         jury + jb.learn(FRAMES[kind](table), **asked)
     # A changed verdict or one more row is a new table. Without ids, or with again=True, all rows
     # count.
     grown = pd.concat([table, table[:1].assign(post="e")])
     for more, asking, items in ((grown, asked, 5), (table, asked | {"again": True}, 8), (table, asked | {"id": None}, 8)):
         assert jb.learn(FRAMES[kind](more), state=copy.copy(jury), **asking).seen["items"] == items
-    with pytest.warns(jb.DataWarning, match="1 row has an id that was learnt before, and other scores or another verdict as far as is known: d"):
+    with pytest.warns(jb.DataWarning, match="1 row has an id that was learnt before with other scores or another verdict: d"):
         other = jb.learn(FRAMES[kind](table.assign(verdict=[1.0, 0.0, 1.0, 1.0])), state=copy.copy(jury), **asked)
     assert other.seen["items"] == 5
