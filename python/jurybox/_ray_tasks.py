@@ -83,8 +83,8 @@ def _not_of_picks(part: Part, source: Source, ask: Mapping[str, Any], picked: Ju
         return  # unreadable files are reported when they are learnt
     if were:
         raise Error(
-            f"{part}: these rows were picked from and observed already: learn the verdicts on the picks, or pass again=True", code="picked-from",
-            path=str(part),
+            f"{part}: the state has picked from these rows, and would count them twice: learn the verdicts on the picks, or pass again=True",
+            code="picked-from", path=str(part),
         )  # fmt: skip
 
 

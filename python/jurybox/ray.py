@@ -119,7 +119,7 @@ def _learnt(
         if summed is None:
             summed = learnt
         elif not again and summed._shares(learnt):
-            logger.info("%s: the same rows were learnt already, and count once; pass again=True to count them again", part)
+            logger.info("%s: skipped, because the same rows were learnt before; pass again=True to count it again", part)
         else:
             summed = _core.merge([summed, learnt], again=again)
     assert summed is not None  # there is at least one file, or a state
@@ -142,7 +142,7 @@ def _surveyed(
     last: tuple[Part, str] | None = None
     for part, (files, rounds, first, final) in zip(parts, _in_order(start, iter(parts), window), strict=True):
         if jury is not None and files and all(jury._knows_file(name) for name in files):
-            logger.info("%s: learnt already, and not counted again; pass again=True to count it again", part)
+            logger.info("%s: skipped, because it was learnt before; pass again=True to count it again", part)
             continue
         if jury is not None:
             for name in files:

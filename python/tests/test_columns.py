@@ -356,7 +356,7 @@ def test_a_frame_with_none_of_the_evaluators_is_refused_in_the_same_words() -> N
 
 
 def test_a_name_that_says_another_format_is_not_written_to(tmp_path: Path) -> None:
-    with pytest.raises(jb.Error, match="an Excel workbook, which is not written"):
+    with pytest.raises(jb.Error, match="an Excel workbook, which cannot be written"):
         jb.rank(posts(), k=1, out=tmp_path / "best.xlsx")
     assert not (tmp_path / "best.xlsx").exists()
 
@@ -391,7 +391,7 @@ def test_ids_with_a_hole_or_a_repeat_stay_ids_and_that_is_said(kind: str, tmp_pa
 
     assert evaluators(whole) == ["spam", "abuse"]
     for frame, flaw in ((hole, "1 empty"), (twice, "1 repeated")):
-        with pytest.warns(jb.DataWarning, match=f"column `post` looks like ids, {flaw}, and is no evaluator"):
+        with pytest.warns(jb.DataWarning, match=rf"column `post` is not used as an evaluator: it looks like ids \({flaw}\)"):
             assert evaluators(frame) == ["spam", "abuse"]
 
 

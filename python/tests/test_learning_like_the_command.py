@@ -129,7 +129,7 @@ def test_rows_that_were_saved_again_are_learnt_once_by_both(both: Both, caplog: 
     for again in in_other_clothes(both.folder, table):
         caplog.clear()
         assert both.learn([again], *BY_VERDICT, **ASKED) == first
-        assert f"{again}: the same rows were learnt already, and not counted again; pass again=True to count it again" in caplog.text
+        assert f"{again}: skipped, because the same rows were learnt before; pass again=True to count it again" in caplog.text
     # A changed verdict counts, and so do rows without one; repeated rows count if asked for.
     other = [dict(row) for row in table]
     other[4]["verdict"] = "1" if other[4]["verdict"] == "0" else "0"
@@ -205,7 +205,7 @@ def test_picks_and_verdicts_are_learnt_alike(both: Both, policy: str) -> None:
     sorted_hour = write(both.folder / "sorted.csv", sorted(rows(1), key=lambda row: row["b"]))
     line = [str(command()), "learn", sorted_hour, *BY_VERDICT, "--state", str(both.states[0])]
     refused = subprocess.run(line, capture_output=True, text=True, check=False)
-    assert refused.returncode == 1 and "were picked from" in refused.stderr
+    assert refused.returncode == 1 and "the state has picked from these rows" in refused.stderr
     with pytest.raises(jb.Error) as caught:
         jb.learn(sorted_hour, state=both.states[1], **ASKED)
     assert caught.value.code == "picked-from"
@@ -244,7 +244,7 @@ def test_a_known_pipe_among_files_is_left_out_and_the_others_are_learnt(both: Bo
         jb.learn([*files, pipe], state=both.states[1], **ASKED)
         writer.join()
         both.same()
-        assert (f"{pipe}: learnt already" in caplog.text) == (content is known)
+        assert (f"{pipe}: skipped, because it was learnt before" in caplog.text) == (content is known)
         assert jb.Jury.load(both.states[1]).seen["rounds"] == counted
 
 
@@ -358,18 +358,18 @@ def test_frames_that_come_again_are_counted_once_by_their_ids(kind: str, tmp_pat
     for again in (FRAMES[kind](table), FRAMES[kind](table[::-1]), tmp_path / "rows.csv", pl.from_pandas(table)):
         caplog.clear()
         jb.learn(again, state=jury, **asked)
-        assert pickle.dumps(jury) == before and "the same rows were learnt already, and not counted again; pass again=True to count it again" in caplog.text
+        assert pickle.dumps(jury) == before and "skipped, because the same rows were learnt before; pass again=True to count it again" in caplog.text
     # Also in a state file, and in parts that are merged.
     jury.save(tmp_path / "state.json")
     jb.learn(FRAMES[kind](table), state=tmp_path / "state.json", **asked)
     assert jb.Jury.load(tmp_path / "state.json").seen["items"] == 4
-    with pytest.raises(jb.Error, match="taught with are in the other states already"):
+    with pytest.raises(jb.Error, match="in the other states as well"):
         jury + jb.learn(FRAMES[kind](table), **asked)
     # A changed verdict or one more row is a new table. Without ids, or with again=True, all rows
     # count.
     grown = pd.concat([table, table[:1].assign(post="e")])
     for more, asking, items in ((grown, asked, 5), (table, asked | {"again": True}, 8), (table, asked | {"id": None}, 8)):
         assert jb.learn(FRAMES[kind](more), state=copy.copy(jury), **asking).seen["items"] == items
-    with pytest.warns(jb.DataWarning, match="1 row has an id that was learnt before, and other scores or another verdict as far as is known: d"):
+    with pytest.warns(jb.DataWarning, match="1 row has an id that was learnt before with other scores or another verdict: d"):
         other = jb.learn(FRAMES[kind](table.assign(verdict=[1.0, 0.0, 1.0, 1.0])), state=copy.copy(jury), **asked)
     assert other.seen["items"] == 5

@@ -88,7 +88,7 @@ def test_a_day_without_verdicts_is_an_empty_table_of_them(verdicts: Any) -> None
 
 
 @pytest.mark.parametrize("shape", [lambda frame: frame, lambda frame: frame.to_dict("records")])
-def test_rounds_without_rows_are_ignored_rewards(shape: Callable[[pd.DataFrame], Any]) -> None:
+def test_rounds_without_rows_are_ignored(shape: Callable[[pd.DataFrame], Any]) -> None:
     expected, picks = picked()
     verdicts = pd.DataFrame({"post": picks["post"], "verdict": picks["post"].map(FOUND)})
     jb.learn(picks=picks, verdicts=verdicts, id="post", reward="verdict", state=expected)

@@ -71,7 +71,7 @@ def test_reviewers_go_with_rewards():
 
 def test_a_policy_that_does_not_tell_reviewers_apart_says_so(tmp_path):
     data = pd.DataFrame(rows()).drop(columns="language")
-    told = "`lin-ucb` does not tell reviewers apart: `who` is passed over"
+    told = "`lin-ucb` does not distinguish reviewers: `who` is ignored"
     with pytest.warns(jb.DataWarning, match=told):
         jury = jb.learn(data, reward="verdict", reviewer="who", policy="lin-ucb")
     with pytest.warns(jb.DataWarning, match="`lin-ucb` does not distinguish reviewers: reviewers= is ignored"):

@@ -105,7 +105,7 @@ def test_weights_and_states_and_explanations(posts, files, tmp_path) -> None:
 def test_pandas_keeps_index_types_and_columns(posts) -> None:
     mixed = posts.assign(mixed=[1, "x", None, 2.5] * (ROWS // 4), when=pd.Timestamp("2024-01-01"), small=np.int8(3))
     # Most cells are numbers, but too few: as with a file, its role must be named.
-    with pytest.raises(jb.Error, match="`mixed`: .* are no numbers.*ignore="):
+    with pytest.raises(jb.Error, match="`mixed`: .* are not numbers.*ignore="):
         jb.rank(mixed, k=5, ignore=["small", "verdict"])
     found = jb.rank(mixed, k=5, ignore=["small", "mixed", "verdict"])
     assert list(found.columns) == ["rank", "score", *mixed.columns]
@@ -181,7 +181,7 @@ def test_learn_adds_to_a_state_file_and_counts_files_once(posts, files, tmp_path
     assert jb.learn(posts, reward="verdict", state=jury) is jury
     assert jury.seen["rounds"] == 2
     one, other = (jb.learn(files / "posts.csv", reward="verdict") for _ in range(2))
-    with pytest.raises(jb.Error, match="already"):
+    with pytest.raises(jb.Error, match="in the other states as well"):
         one + other
 
 
