@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-CONFIG = {"evaluators": [{"name": "a"}, {"name": "b"}], "k": 5, "lease_seconds": 3, "undo_seconds": 1, "settle_seconds": 1, "random_check_rate": 0.1}
+CONFIG = {"evaluators": [{"name": "a"}, {"name": "b"}], "k": 5, "lease_seconds": 3, "undo_seconds": 1, "settle_seconds": 1, "audit_rate": 0.1}
 # More than a node is given that stops in mid-transaction.
 STOPPED = 6.5
 
